@@ -114,7 +114,13 @@ struct region_host {
 	uint32_t nodes;	   /* valid records of the nodes' table: record n is node n */
 	uint32_t services; /* valid records of the services' table */
 	uint64_t flags;	   /* enum region_host_flags */
-	uint64_t reserved[2];
+	/*
+	 * How old the figures of the host and its guests are at this heartbeat. The thread that
+	 * beats is not the one that publishes them: they grow old while that one is busy. 0: not
+	 * given.
+	 */
+	uint64_t figures_age_ns;
+	uint64_t reserved[1];
 };
 
 enum region_guest_flags {

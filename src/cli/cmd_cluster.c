@@ -102,7 +102,7 @@ static json_t *guest_rows(const json_t *hosts)
 	return rows;
 }
 
-/* A host that cannot be read must not look like one without guests. */
+/* A host that cannot be read, or whose figures are old, must not look like any other. */
 static void print_unseen(const json_t *hosts)
 {
 	json_t *h;
@@ -112,7 +112,9 @@ static void print_unseen(const json_t *hosts)
 		const char *state = json_string_value(json_object_get(h, "state"));
 		const char *note = json_string_value(json_object_get(h, "note"));
 
-		if (!state || !strcmp(state, "self") || !strcmp(state, "up"))
+		bool lives = !state || !strcmp(state, "self") || !strcmp(state, "up");
+
+		if (lives && !(note && *note))
 			continue;
 		printf("%s: %s%s%s\n", json_string_value(json_object_get(h, "name")), state,
 		       note && *note ? ": " : "", note ? note : "");

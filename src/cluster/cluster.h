@@ -2,10 +2,14 @@
 /*
  * cluster: this host among the hosts of cluster.json.
  *
- * It runs in the control thread, between guests (src/guests) and the memory of other hosts
- * (src/shared, src/transport). It serves this host's region (region_abi.h), publishes a
- * heartbeat, this host and its guests in it, and reads by one-sided READs what the others
- * publish and the locks of the services. Policies do not depend on it.
+ * It is between guests (src/guests) and the memory of other hosts (src/shared, src/transport). It
+ * serves this host's region (region_abi.h), publishes a heartbeat, this host and its guests in it,
+ * and reads by one-sided READs what the others publish and the locks of the services. Policies do
+ * not depend on it.
+ *
+ * Two threads take part. The control thread calls these functions, of which only open, start,
+ * stop and close block. A thread of the cluster's own has the transport, the membership and the
+ * heartbeat: it goes on while control is busy, and never waits for it.
  */
 #ifndef RESEX_CLUSTER_CLUSTER_H
 #define RESEX_CLUSTER_CLUSTER_H
@@ -22,14 +26,24 @@ struct cluster;
  */
 int cluster_open(struct cluster **c, const struct daemon_conf *conf, const char *hostname,
 		 struct guests *gs, struct mono now, struct conf_error *e);
-/* Ends the links to all peers. NULL: nothing is done. */
+/* Stops the thread, and ends the links to all peers. NULL: nothing is done. */
 void cluster_close(struct cluster *c);
+
+/* Start the thread; the first heartbeat comes after the first cluster_work. 0 or -errno. */
+int cluster_start(struct cluster *c);
+/* When it returns the thread has ended. */
+void cluster_stop(struct cluster *c);
+/* Another number each second at least, while the thread runs and is not blocked. */
+uint32_t cluster_alive(const struct cluster *c);
 
 /* Readable when cluster_work has something to do; the same for its whole life. */
 int cluster_fd(const struct cluster *c);
-/* Do all that is due. Returns ns until it must be called again at the latest. */
-int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono now,
-		     int64_t wall_ns);
+/*
+ * Publish this host and its guests, if it is due, and show what the thread has to say to the
+ * operator. Returns ns until it must be called again at the latest; later, the figures that other
+ * hosts see grow old, while the heartbeat goes on. now: of the real clock, once the thread runs.
+ */
+int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono now);
 
 const struct cluster_conf *cluster_conf(const struct cluster *c);
 const char *cluster_transport(const struct cluster *c);
@@ -54,14 +68,15 @@ struct cluster_seen {
 	const struct cluster_host *conf;
 	enum cluster_state state;
 	bool member;
-	int64_t age_ns;			/* since its heartbeat was last seen to change; -1: never */
-	const struct region_host *host; /* as read then; NULL: never */
+	int64_t age_ns;		/* since its heartbeat was last seen to change; -1: never */
+	int64_t figures_age_ns; /* since it renewed its figures and its guests'; -1: never */
+	const struct region_host *host;	  /* as read then; NULL: never */
 	const struct region_guest *guest; /* at most host->guests of them */
 	uint32_t guests;
 	char note[128]; /* the reason of its state; "" */
 };
 
-/* Of conf->host[i]. Valid until cluster_work. */
+/* Of conf->host[i]. Valid until the next call for this host. */
 void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_seen *s);
 
 struct cluster_lock {
@@ -81,15 +96,15 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
  * cannot release it any more, but may act until its lease ends: others wait for that, and the
  * next holder first checks what was done.
  * force: even if the lock is unchanged for less than cluster_break_ns(). 0, with *ticket for
- * cluster_break_result; -ENOENT: not read yet, or it has no home; -EALREADY: it is not held;
- * -EBUSY: unchanged for too short a time; -EAGAIN: another lock is being broken; -EPERM: no
- * quorum; or an error of transport_post.
+ * cluster_break_result; -EAGAIN: too many requests have no result yet.
  */
-int cluster_break(struct cluster *c, uint32_t i, bool force, struct mono now, uint64_t *ticket);
+int cluster_break(struct cluster *c, uint32_t i, bool force, uint64_t *ticket);
 /*
- * 0: the lock is broken; -EINPROGRESS: call again; -ESTALE: the word had changed; -EIO:
- * unknown, since the link to the home was lost; -ENOTCONN: the home was not reached, or
- * refused; -ESRCH: no such ticket, or too many newer ones.
+ * 0: the lock is broken; -EINPROGRESS: call again. Nothing was done: -ENOENT: the lock was not
+ * read yet, or it has no home; -EALREADY: it is not held; -EBUSY: unchanged for too short a time;
+ * -EAGAIN: another lock is being broken; -EPERM: no quorum; or an error of transport_post.
+ * -ESTALE: the word had changed; -EIO: unknown, since the link to the home was lost; -ENOTCONN:
+ * the home was not reached, or refused; -ESRCH: no such ticket, or too many newer ones.
  */
 int cluster_break_result(const struct cluster *c, uint64_t ticket);
 

@@ -2,15 +2,24 @@
 /*
  * cluster_priv: what the files of the cluster share. For callers: cluster.h.
  *
- *	cluster.c  open and close, work, how each host is seen
- *	publish.c  guests and snapshot -> records of this host's region
- *	locks.c    lock words of the services: read, shown and broken
- *	notices.c  events, alarms and log lines for the operator
+ *	exchange.h	what the two threads exchange
+ * in the control thread:
+ *	cluster.c	open and close, publish, requests, how each host is seen
+ *	publish.c	guests and snapshot -> records of this host's region
+ *	worker_open.c	opens what the other thread uses
+ * in the cluster's thread:
+ *	thread.c	its loop, on real time
+ *	worker.c	one step of it
+ *	locks.c		lock words of the services: read and broken
+ *	notices.c	events, alarms and log lines for the operator
  */
 #ifndef RESEX_CLUSTER_CLUSTER_PRIV_H
 #define RESEX_CLUSTER_CLUSTER_PRIV_H
 
+#include <pthread.h>
+
 #include "src/cluster/cluster.h"
+#include "src/cluster/exchange.h"
 #include "src/shared/member.h"
 #include "src/shared/region.h"
 
@@ -22,22 +31,8 @@ enum cluster_tag {
 	CLUSTER_TAG_BREAK,
 };
 
-/* A lock word, as it was last read. */
-struct lock_seen {
-	bool known;
-	uint16_t home; /* the host it was read from */
-	uint32_t link; /* by this link to it */
-	uint64_t word;
-	struct mono since; /* unchanged since this time */
-	struct mono read;
-};
-
-/* The result of a break is kept until there are this many newer ones. */
-enum { LOCK_BREAKS_KEPT = 16 };
-
-/* A lock that is being broken, or was. Only one at a time is being broken. */
+/* The lock that is being broken, or was last. */
 struct lock_break {
-	uint64_t ticket; /* 0: none */
 	uint32_t service;
 	uint64_t word;
 	int rc; /* -EINPROGRESS until it is known */
@@ -45,9 +40,9 @@ struct lock_break {
 
 struct locks {
 	struct lock_seen seen[CLUSTER_SERVICES_MAX]; /* as conf->service[] */
-	struct lock_break broken[LOCK_BREAKS_KEPT];  /* by ticket */
-	uint64_t breaks;			     /* ticket of the newest; 0: there was none */
-	uint64_t reads; /* number of the newest READ: results of older ones are ignored */
+	struct lock_break broken;
+	uint64_t breaks; /* number of the newest */
+	uint64_t reads;	 /* number of the newest READ: results of older ones are ignored */
 	bool reading;
 };
 
@@ -62,12 +57,12 @@ struct host_notices {
 
 struct notices {
 	const struct cluster_conf *conf;
-	struct guests *guests;
+	struct exchange *x;
 	struct host_notices host[REGION_HOSTS_MAX];
 	char member_note[MEMBER_NOTE_MAX]; /* logged last */
 };
 
-void notices_init(struct notices *n, const struct cluster_conf *conf, struct guests *gs);
+void notices_init(struct notices *n, const struct cluster_conf *conf, struct exchange *x);
 /* A host's link is up or down; why: when it is down. */
 void notices_link(struct notices *n, uint16_t host, bool up, uint64_t generation, const char *why,
 		  struct mono now, int64_t wall_ns);
@@ -75,15 +70,19 @@ void notices_link(struct notices *n, uint16_t host, bool up, uint64_t generation
 void notices_alarm(struct notices *n, uint16_t host, const char *text, struct mono now,
 		   int64_t wall_ns);
 void notices_forget_alarm(struct notices *n, uint16_t host);
-/* The newest alarm that still explains why a host is down; "". */
-const char *notices_alarm_of(const struct notices *n, uint16_t host, struct mono now);
+/* The newest alarm since the host's link came or went, or "", and when it came. */
+void notices_alarm_of(const struct notices *n, uint16_t host, char text[static 128],
+		      struct mono *alarmed);
+/* Does an alarm of this time still explain why a host is down? */
+bool notices_explains(struct mono alarmed, struct mono now);
 void notices_members(struct notices *n, const struct member_view *v, int64_t wall_ns);
 /* note: what is wrong with the membership now; "". */
-void notices_member_note(struct notices *n, const char *note, const struct member_view *v);
+void notices_member_note(struct notices *n, const char *note, const struct member_view *v,
+			 int64_t wall_ns);
 
 /* The record of this host, and those of its guests. */
 void publish_host(const struct cluster_conf *conf, const struct guests *gs,
-		  const struct snapshot *sn, int64_t wall_ns, struct region_host *out);
+		  const struct snapshot *sn, struct region_host *out);
 uint32_t publish_guests(const struct guests *gs, const struct snapshot *sn,
 			struct region_guest out[static REGION_GUESTS_MAX]);
 uint32_t publish_services(const struct cluster_conf *conf,
@@ -95,10 +94,63 @@ void locks_read(struct locks *l, const struct cluster_conf *conf, struct transpo
 /* A result with a tag of CLUSTER_TAG_LOCKS or CLUSTER_TAG_BREAK. */
 void locks_result(struct locks *l, const struct cluster_conf *conf,
 		  const struct transport_event *ev, struct mono now);
-/* As cluster_break; its ticket is l->breaks. */
+/*
+ * Begin to break the lock of service[i]. 0, -EAGAIN (another one is being broken), or an error of
+ * cluster_break_result.
+ */
 int locks_break(struct locks *l, const struct cluster_conf *conf, struct transport *t,
 		uint16_t home, uint32_t i, bool force, struct mono now);
-/* As cluster_break_result. */
-int locks_break_result(const struct locks *l, uint64_t ticket);
+/* Of the newest break, as cluster_break_result. */
+int locks_break_result(const struct locks *l);
+
+/* --- the two halves ---------------------------------------------------------- */
+
+/* Opened and closed by control; in between only the thread uses it. */
+struct worker {
+	const struct cluster_conf *conf;
+	struct exchange *x;
+	struct transport *t;
+	struct region region;
+	struct peers *peers;
+	const struct member_ops *member_ops;
+	struct member *member;
+	struct member_view view;
+	struct locks locks;
+	struct notices notices;
+	struct mono beat_due, scan_due;
+	int epoll, member_fd;		   /* epoll: of all that a step is for; -1: none */
+	uint64_t breaking;		   /* ticket of the break that has no result yet; 0: none */
+	bool published;			   /* control has published something */
+	uint64_t passed[REGION_HOSTS_MAX]; /* peer_seen.changes that control has, by number - 1 */
+	struct hostset alarmed;		   /* hosts with an alarm that control does not have */
+};
+
+/* conf, x and notices are set, epoll and member_fd are -1. 0 or -errno with e filled. */
+int worker_open(struct worker *w, const struct cluster_key *key, const char *state_dir,
+		struct mono now, struct conf_error *e);
+/* Also after an error of worker_open. */
+void worker_close(struct worker *w);
+
+/* Do all that is due. Returns ns until it must be called again at the latest. Does not block. */
+int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns);
+
+/*
+ * If so, the next time is the next multiple of period after now: missed periods are skipped.
+ */
+bool is_due(struct mono *due, int64_t period, struct mono now);
+
+/* The host that has the locks of services: the lowest-numbered member; 0: unknown. */
+uint16_t view_home(const struct member_view *v);
+
+struct cluster {
+	struct cluster_conf *conf;
+	struct guests *guests;
+	struct exchange *x;
+	struct mono publish_due;
+	uint64_t notices_lost; /* as last logged */
+	struct worker worker;
+	pthread_t thread;
+	bool runs; /* the thread */
+};
 
 #endif

@@ -3,6 +3,10 @@ noinst_LIBRARIES += libcluster.a
 libcluster_a_SOURCES = \
 	src/cluster/cluster.c src/cluster/cluster.h \
 	src/cluster/cluster_priv.h \
+	src/cluster/exchange.c src/cluster/exchange.h \
 	src/cluster/locks.c \
 	src/cluster/notices.c \
-	src/cluster/publish.c
+	src/cluster/publish.c \
+	src/cluster/thread.c \
+	src/cluster/worker.c \
+	src/cluster/worker_open.c

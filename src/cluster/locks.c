@@ -86,16 +86,11 @@ static void read_done(struct locks *l, const struct cluster_conf *conf,
 	}
 }
 
-static struct lock_break *newest_break(struct locks *l)
-{
-	return &l->broken[l->breaks % LOCK_BREAKS_KEPT];
-}
-
 static void break_done(struct locks *l, const struct transport_event *ev, struct mono now)
 {
-	struct lock_break *b = newest_break(l);
+	struct lock_break *b = &l->broken;
 
-	if (ev->tag != tag(CLUSTER_TAG_BREAK, b->ticket))
+	if (ev->tag != tag(CLUSTER_TAG_BREAK, l->breaks))
 		return;
 	/* Unknown: the link was lost, and the CAS may have been executed, or not. */
 	if (ev->outcome != TRANSPORT_DONE)
@@ -156,21 +151,16 @@ int locks_break(struct locks *l, const struct cluster_conf *conf, struct transpo
 	if (!force && mono_sub(now, s->since) < cluster_break_ns(conf))
 		return -EBUSY;
 	/* One at a time: results are compared with the newest alone. */
-	if (newest_break(l)->rc == -EINPROGRESS)
+	if (l->broken.rc == -EINPROGRESS)
 		return -EAGAIN;
 	if (transport_post(t, &op, 1, now, &why) != 1)
 		return why;
 	l->breaks++;
-	*newest_break(l) = (struct lock_break){
-		.ticket = l->breaks, .service = i, .word = s->word, .rc = -EINPROGRESS
-	};
+	l->broken = (struct lock_break){ .service = i, .word = s->word, .rc = -EINPROGRESS };
 	return 0;
 }
 
-/* The ticket is in the slot that it was given, unless a newer one has taken the slot over. */
-int locks_break_result(const struct locks *l, uint64_t ticket)
+int locks_break_result(const struct locks *l)
 {
-	const struct lock_break *b = &l->broken[ticket % LOCK_BREAKS_KEPT];
-
-	return ticket && ticket == b->ticket ? b->rc : -ESRCH;
+	return l->broken.rc;
 }

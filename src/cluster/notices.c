@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * notices: what operators learn of other hosts, and how often.
+ * notices: what operators learn of other hosts, and how often. The cluster's thread adds them to a
+ * ring, and control makes events and log lines of them.
  *
  *	what happens                  what operators get            limit
  *	----------------------------  ----------------------------  -------------------------------
@@ -27,11 +28,11 @@ enum { HOST_EVENTS_MAX = 4 };
 #define HOST_EVENTS_REST_NS (10 * NS_PER_S)
 #define ALARM_SHOWN_NS	    (15 * NS_PER_S)
 
-void notices_init(struct notices *n, const struct cluster_conf *conf, struct guests *gs)
+void notices_init(struct notices *n, const struct cluster_conf *conf, struct exchange *x)
 {
 	memset(n, 0, sizeof(*n));
 	n->conf = conf;
-	n->guests = gs;
+	n->x = x;
 }
 
 /* The name of a host; of one that cluster.json does not have, its number. */
@@ -50,8 +51,11 @@ static void add_event(struct notices *n, int64_t wall_ns, const char *kind, uint
 {
 	char buf[32];
 	const char *name = host ? host_name(n, host, buf) : "a caller";
+	struct notice e = { .wall_ns = wall_ns };
 
-	guests_event(n->guests, wall_ns, "", kind, "%s: %s", name, what);
+	snprintf(e.kind, sizeof(e.kind), "%s", kind);
+	snprintf(e.text, sizeof(e.text), "%s: %s", name, what);
+	exchange_notice(n->x, &e);
 }
 
 void notices_link(struct notices *n, uint16_t host, bool up, uint64_t generation, const char *why,
@@ -94,11 +98,18 @@ void notices_forget_alarm(struct notices *n, uint16_t host)
 	n->host[host - 1].alarm[0] = '\0';
 }
 
-const char *notices_alarm_of(const struct notices *n, uint16_t host, struct mono now)
+void notices_alarm_of(const struct notices *n, uint16_t host, char text[static 128],
+		      struct mono *alarmed)
 {
 	const struct host_notices *h = &n->host[host - 1];
 
-	return mono_sub(now, h->alarmed) < ALARM_SHOWN_NS ? h->alarm : "";
+	memcpy(text, h->alarm, sizeof(h->alarm));
+	*alarmed = h->alarmed;
+}
+
+bool notices_explains(struct mono alarmed, struct mono now)
+{
+	return mono_sub(now, alarmed) < ALARM_SHOWN_NS;
 }
 
 void notices_members(struct notices *n, const struct member_view *v, int64_t wall_ns)
@@ -111,17 +122,24 @@ void notices_members(struct notices *n, const struct member_view *v, int64_t wal
 	add_event(n, wall_ns, "members", (uint16_t)n->conf->host[n->conf->self].number, what);
 }
 
-void notices_member_note(struct notices *n, const char *note, const struct member_view *v)
+static void add_line(struct notices *n, int64_t wall_ns, enum log_level level, const char *text)
 {
-	const struct log *log = guests_view(n->guests).log;
+	struct notice e = { .wall_ns = wall_ns, .level = level };
+
+	snprintf(e.text, sizeof(e.text), "%s", text);
+	exchange_notice(n->x, &e);
+}
+
+void notices_member_note(struct notices *n, const char *note, const struct member_view *v,
+			 int64_t wall_ns)
+{
+	char text[64];
 
 	/* Without a note there may still be no quorum: a new ring awaits its vote. Stay quiet. */
 	if (!strcmp(note, n->member_note) || (!*note && !v->quorate))
 		return;
 	snprintf(n->member_note, sizeof(n->member_note), "%s", note);
-	if (*note)
-		log_msg(log, LOG_LVL_WARNING, "cluster: %s", note);
-	else
-		log_msg(log, LOG_LVL_INFO, "cluster: corosync has a quorum in view %llu",
-			(unsigned long long)v->view);
+	snprintf(text, sizeof(text), "corosync has a quorum in view %llu",
+		 (unsigned long long)v->view);
+	add_line(n, wall_ns, *note ? LOG_LVL_WARNING : LOG_LVL_INFO, *note ? note : text);
 }

@@ -26,14 +26,13 @@ static void put_text(char *to, size_t size, const char *from)
 }
 
 void publish_host(const struct cluster_conf *conf, const struct guests *gs,
-		  const struct snapshot *sn, int64_t wall_ns, struct region_host *out)
+		  const struct snapshot *sn, struct region_host *out)
 {
 	const struct guests_view v = guests_view(gs);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	memset(out, 0, sizeof(*out));
 	out->flags = v.hv->simulated ? REGION_HOST_SIMULATED : 0;
-	out->wall_ns = wall_ns;
 	out->cpus = cpus > 0 ? (uint32_t)cpus : 0;
 	out->links = v.conf->links;
 	for (uint32_t i = 0; i < v.conf->links; i++)

@@ -26,7 +26,7 @@ static const struct conf_key top_keys[] = {
 	{ KEY("host", STRING, host_name), .min = 1, .max = REGION_NAME - 1 },
 	{ KEY("key_file", STRING, key_file), .min = 1, .max = CONFIG_PATH_MAX },
 	{ KEY("membership", ENUM, membership), .names = membership_names },
-	{ KEY("heartbeat", DURATION, heartbeat_ns), .min = 10 * NS_PER_MS, .max = 10 * NS_PER_S },
+	{ KEY("heartbeat", DURATION, heartbeat_ns), .min = 5 * NS_PER_MS, .max = 10 * NS_PER_S },
 	{ KEY("scan", DURATION, scan_ns), .min = 10 * NS_PER_MS, .max = 60 * NS_PER_S },
 	{ KEY("timeout", DURATION, timeout_ns), .min = 10 * NS_PER_MS, .max = 60 * NS_PER_S },
 	{ KEY("hold", DURATION, hold_ns), .min = 10 * NS_PER_MS, .max = 60 * NS_PER_S },

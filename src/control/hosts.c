@@ -70,6 +70,7 @@ static json_t *host_row(const struct cluster_seen *s)
 	put_s(o, "state", state_text(s->state));
 	put_b(o, "member", s->member);
 	put_ms(o, "age_ms", s->age_ns);
+	put_ms(o, "figures_age_ms", s->figures_age_ns);
 	put_s(o, "note", s->note);
 	if (!s->host)
 		return o;
@@ -336,7 +337,7 @@ int cmd_lock_break(struct call *c, const json_t *params, json_t **result)
 			return CALL_LATER;
 		c->ticket = 0;
 	} else {
-		rc = cluster_break(cl, (uint32_t)i, force, c->now, &c->ticket);
+		rc = cluster_break(cl, (uint32_t)i, force, &c->ticket);
 		if (!rc)
 			return CALL_LATER;
 	}

@@ -56,8 +56,9 @@ static int open_hv(struct engine *e, struct conf_error *err)
 	int rc;
 
 	/*
-	 * One handle for each of the three threads: only one thread at a time may use a handle
-	 * (hv.h), and a lock would let one thread wait for another's hypercall.
+	 * One handle for each of three threads (the cluster's needs none): only one thread at a
+	 * time may use a handle (hv.h), and a lock would let one thread wait for another's
+	 * hypercall.
 	 */
 	rc = hv->sched->open(&e->sched, e->c.hv_arg);
 	if (!rc)

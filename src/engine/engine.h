@@ -3,8 +3,8 @@
  * engine: owns one of each part of the daemon and runs them.
  *
  * Parts are opened in the order of dependence and closed in reverse. The caller of
- * engine_run becomes the control thread; sampler and actor are threads of their own. There
- * are no globals: one process can have several engines.
+ * engine_run becomes the control thread; sampler, actor and the cluster have threads of their
+ * own. There are no globals: one process can have several engines.
  */
 #ifndef RESEX_ENGINE_ENGINE_H
 #define RESEX_ENGINE_ENGINE_H

@@ -3,10 +3,10 @@
  * engine_priv: what the files of the engine share, and no other file.
  *
  *	engine.c	opens and closes all parts
- *	threads.c	sampler and actor as threads
+ *	threads.c	sampler, actor and the cluster's work as threads
  *	loop.c		the control thread's loop on real time (libevent)
  *	reload.c	SIGHUP: the configuration is read again
- *	simulated.c	all three threads in one, on a simulated clock
+ *	simulated.c	all threads in one, on a simulated clock
  */
 #ifndef RESEX_ENGINE_ENGINE_PRIV_H
 #define RESEX_ENGINE_ENGINE_PRIV_H
@@ -20,6 +20,11 @@
 #include "src/guests/guests.h"
 #include "src/tick/actor.h"
 #include "src/tick/sampler.h"
+
+/* Counters of the other threads' work. */
+struct threads_alive {
+	uint32_t sampler, cluster;
+};
 
 struct engine {
 	struct engine_conf c;
@@ -42,7 +47,7 @@ struct engine {
 	struct policy_ask reload; /* a reload that waits for a policy to be in force */
 	bool terminal;		  /* the process had one when the loop began */
 	bool handover_ok, sampler_runs, actor_runs;
-	uint32_t alive_seen; /* ho.alive at the last watchdog message */
+	struct threads_alive alive_seen; /* at the last look for the watchdog */
 	uint64_t watchdog_us;
 	bool signalled;				     /* a signal ended the run */
 	struct mono work_due, second_due, cross_due; /* on a simulated clock */
@@ -56,7 +61,7 @@ static inline struct mono engine_now(struct engine *e)
 	return c->now(c);
 }
 
-/* Start the sampler and the actor. 0 or -errno; threads_stop() also after an error. */
+/* Start all other threads. 0 or -errno; threads_stop() also after an error. */
 int threads_start(struct engine *e);
 void threads_stop(struct engine *e);
 
@@ -64,6 +69,8 @@ void threads_stop(struct engine *e);
 int loop_open(struct engine *e);
 /* The events of e->cluster, which was opened after the loop. 0 or -ENOMEM. */
 int loop_add_cluster(struct engine *e);
+/* Have all threads worked since the last call? now becomes *seen. */
+bool threads_lived(struct threads_alive *seen, struct threads_alive now, bool has_cluster);
 /* From now on signals go to the loop: libevent gives them to one loop of a process. */
 void loop_add_signals(struct engine *e);
 /* Run until a signal or the guide ends it; the threads run. 0 or -EIO. */

@@ -53,7 +53,7 @@ static void on_cross(evutil_socket_t fd, short what, void *arg)
 static void on_cluster(evutil_socket_t fd, short what, void *arg)
 {
 	struct engine *e = arg;
-	int64_t ns = cluster_work(e->cluster, snap_latest(&e->ho), engine_now(e), clock_wall_ns());
+	int64_t ns = cluster_work(e->cluster, snap_latest(&e->ho), engine_now(e));
 
 	(void)fd;
 	(void)what;
@@ -74,18 +74,28 @@ static void on_sampler(evutil_socket_t fd, short what, void *arg)
 	work_on_guests(arg);
 }
 
+bool threads_lived(struct threads_alive *seen, struct threads_alive now, bool has_cluster)
+{
+	struct threads_alive then = *seen;
+
+	*seen = now;
+	return now.sampler != then.sampler && (!has_cluster || now.cluster != then.cluster);
+}
+
 /*
- * Only while the sampler ticks: a control thread that runs shows nothing about the thread that
- * charges and decides. systemd restarts resexd after WatchdogSec, and its stop action restores
- * all caps.
+ * Only while the other threads live: a control thread that runs shows nothing about the thread that
+ * charges and decides, nor about the one whose heartbeat other hosts wait for. systemd restarts
+ * resexd after WatchdogSec, and its stop action restores all caps.
  */
 static void feed_watchdog(struct engine *e)
 {
-	uint32_t alive = atomic_load_explicit(&e->ho.alive, memory_order_relaxed);
+	const struct threads_alive now = {
+		.sampler = atomic_load_explicit(&e->ho.alive, memory_order_relaxed),
+		.cluster = e->cluster ? cluster_alive(e->cluster) : 0,
+	};
 
-	if (e->watchdog_us && alive != e->alive_seen)
+	if (threads_lived(&e->alive_seen, now, e->cluster != NULL) && e->watchdog_us)
 		notify_systemd("WATCHDOG=1");
-	e->alive_seen = alive;
 }
 
 static void on_second(evutil_socket_t fd, short what, void *arg)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * threads: the sampler (src/tick/sampler.h) and the actor (src/tick/actor.h) as threads
- * of their own. Both end when stop of struct handover is set.
+ * of their own, which end when stop of struct handover is set; and the thread of src/cluster.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -67,13 +67,18 @@ int threads_start(struct engine *e)
 		e->sampler_runs = !rc;
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!rc)
-		make_realtime(e);
-	return -rc;
+	if (rc)
+		return -rc;
+	/* Before memory is locked: then the stack of a new thread would count against the limit. */
+	rc = e->cluster ? cluster_start(e->cluster) : 0;
+	make_realtime(e);
+	return rc;
 }
 
 void threads_stop(struct engine *e)
 {
+	if (e->cluster)
+		cluster_stop(e->cluster);
 	if (!e->handover_ok)
 		return;
 	/*

@@ -53,6 +53,7 @@ struct peer {
 	uint32_t guests;
 	int why;
 	char note[128];
+	uint64_t changes; /* of what peers_see shows */
 
 	/* The reading that is running. */
 	bool busy;
@@ -152,6 +153,7 @@ static void fail_reading(struct peer *h, int rc, const char *note)
 		return;
 	/* The first cause counts: later failures of the same reading follow from it. */
 	h->failed = rc;
+	h->changes++;
 	snprintf(h->note, sizeof(h->note), "its region %s", note);
 }
 
@@ -233,6 +235,7 @@ static void publish_reading(struct peer *h)
 			h->guest[h->guests++] = h->new_guest[i];
 	h->why = 0;
 	h->note[0] = '\0';
+	h->changes++;
 }
 
 /* If no job is left: publish the reading, or the cause of its failure. */
@@ -242,10 +245,12 @@ static void end_if_done(struct peers *p, struct peer *h)
 		return;
 	h->busy = false;
 	p->busy--;
-	if (h->failed)
-		h->why = h->failed;
-	else
+	if (!h->failed) {
 		publish_reading(h);
+		return;
+	}
+	h->why = h->failed;
+	h->changes++;
 }
 
 static int parse_header(struct peer *h, const void *data)
@@ -270,8 +275,10 @@ static int parse_host(struct peer *h, const void *data)
 	 * A heartbeat shows life by its change. It counts also when the guests' records turn out
 	 * torn: such a host is alive. A lower number is new, too, if the generation is another.
 	 */
-	if (r->beat != h->beat || r->generation != h->beat_generation)
+	if (r->beat != h->beat || r->generation != h->beat_generation) {
 		h->moved = h->began;
+		h->changes++;
+	}
 	h->beat = r->beat;
 	h->beat_generation = r->generation;
 	h->new_whole = true;
@@ -353,6 +360,7 @@ static void on_up(struct peer *h, const struct transport_event *ev)
 	if (h->generation != ev->generation)
 		h->header_known = false;
 	h->generation = ev->generation;
+	h->changes++;
 }
 
 static void on_down(struct peer *h, const struct transport_event *ev)
@@ -362,6 +370,7 @@ static void on_down(struct peer *h, const struct transport_event *ev)
 	if (h->busy)
 		fail_reading(h, h->why, "");
 	snprintf(h->note, sizeof(h->note), "%s", ev->text);
+	h->changes++;
 }
 
 void peers_event(struct peers *p, const struct transport_event *ev, struct mono now)
@@ -464,4 +473,10 @@ void peers_see(const struct peers *p, uint16_t host, struct peer_seen *s)
 	s->guests = h->guests;
 	s->why = h->why;
 	snprintf(s->note, sizeof(s->note), "%s", h->note);
+	s->changes = h->changes;
+}
+
+uint64_t peers_changes(const struct peers *p, uint16_t host)
+{
+	return host < 1 || host > TRANSPORT_HOSTS_MAX ? 0 : p->peer[host - 1].changes;
 }

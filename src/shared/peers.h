@@ -29,8 +29,9 @@ struct peer_seen {
 	const struct region_host *host;
 	const struct region_guest *guest;
 	uint32_t guests;
-	int why;	/* -errno of the last failed reading or link; 0: none */
-	char note[128]; /* why in words; or "" */
+	int why;	  /* -errno of the last failed reading or link; 0: none */
+	char note[128];	  /* why in words; or "" */
+	uint64_t changes; /* + 1 or more with each change of the above */
 };
 
 /* Call it before the first poll of t: it needs all UPs. timeout_ns: of each READ. -ENOMEM. */
@@ -49,5 +50,7 @@ bool peers_scanning(const struct peers *p);
 void peers_event(struct peers *p, const struct transport_event *ev, struct mono now);
 
 void peers_see(const struct peers *p, uint16_t host, struct peer_seen *s);
+/* peer_seen.changes alone. */
+uint64_t peers_changes(const struct peers *p, uint16_t host);
 
 #endif

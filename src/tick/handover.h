@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * handover: what the daemon's three threads exchange.
+ * handover: what sampler, actor and control exchange.
  *
  *	control --set, swapped at a tick's start--> sampler
  *	sampler --one-slot mailboxes--------------> actor --answers--> sampler

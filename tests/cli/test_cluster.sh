@@ -132,7 +132,7 @@ refused() {
 config 1 "\"cluster_file\": \"$dir/none.json\""
 refused 4 "$dir/none.json: "
 cluster 1 shm "$shm"
-sed -i 's/"heartbeat": "50ms"/"heartbeat": "5ms"/' "$dir/1/cluster.json"
+sed -i 's/"heartbeat": "50ms"/"heartbeat": "4ms"/' "$dir/1/cluster.json"
 refused 4 "cluster.json:2:[0-9]+: heartbeat is "
 cluster 1 shm "$shm"
 sed -i 's/"cluster"/"frobnicate": 1, "cluster"/' "$dir/1/cluster.json"

@@ -119,10 +119,9 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
 	*l = c->lock[i];
 }
 
-int cluster_break(struct cluster *c, uint32_t i, bool force, struct mono now, uint64_t *ticket)
+int cluster_break(struct cluster *c, uint32_t i, bool force, uint64_t *ticket)
 {
 	(void)i;
-	(void)now;
 	c->forced = force;
 	if (!c->break_rc)
 		*ticket = ++c->ticket;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cluster_rig: hosts of one cluster in one process, over shm in one folder, by a
- * simulated time; each with guests of guests_rig.h. The sockets between them are
+ * simulated time; each with guests of guests_rig.h. One thread does the work of all: of
+ * control, and of each cluster's own thread, by its steps. The sockets between the hosts are
  * the kernel's: site_until lets simulated time pass until they have delivered.
  * Host 3 is bare: a transport without a daemon, which acquires and releases locks.
  */
@@ -10,7 +11,7 @@
 
 #include <poll.h>
 
-#include "src/cluster/cluster.h"
+#include "src/cluster/cluster_priv.h"
 #include "tests/unit/guests_rig.h"
 
 enum { SITES = 3, BARE = 3, SITE_KEY_MODE = 0600 };
@@ -24,8 +25,9 @@ struct site {
 	struct guests_rig *g;
 	struct cluster *c; /* NULL: it does not run */
 	bool stopped;	   /* as by SIGSTOP */
-	struct mono due;
-	uint64_t calls;	  /* of cluster_work */
+	bool busy;	   /* its control thread, with something else */
+	struct mono due, control_due;
+	uint64_t calls;	  /* of worker_step */
 	uint64_t for_due; /* of them, those at the time that the call before returned */
 };
 
@@ -35,6 +37,7 @@ struct sites {
 	struct site at[SITES + 1]; /* from 1 */
 	struct transport *bare;	   /* of host 3 */
 	uint64_t bare_starts;	   /* how often it was opened: its generation */
+	bool corosync_hangs;
 	struct transport_event ev; /* the newest result of bare */
 };
 
@@ -108,8 +111,8 @@ static inline int site_try(struct sites *s, int n, struct conf_error *e)
 
 	snprintf(x->g->conf.cluster_file, sizeof(x->g->conf.cluster_file), "%s/c%d.json",
 		 s->dir.path, n);
-	x->due = s->now;
-	x->stopped = false;
+	x->due = x->control_due = s->now;
+	x->stopped = x->busy = false;
 	return cluster_open(&x->c, &x->g->conf, "localhost", x->g->gs, s->now, e);
 }
 
@@ -130,23 +133,49 @@ static inline void site_kill(struct sites *s, int n)
 
 /* --- time --------------------------------------------------------------------- */
 
-static inline void site_work(struct sites *s, struct site *x)
+static inline bool site_readable(int fd)
 {
-	struct pollfd p = { .events = POLLIN };
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static inline void site_control(struct sites *s, struct site *x)
+{
+	if (x->busy || (mono_sub(s->now, x->control_due) < 0 && !site_readable(cluster_fd(x->c))))
+		return;
+	x->control_due = mono_add(s->now, cluster_work(x->c, snap_latest(&x->g->ho), s->now));
+}
+
+static inline void site_step(struct sites *s, struct site *x)
+{
 	bool due = mono_sub(s->now, x->due) >= 0;
 	int64_t ns;
 
-	if (!x->c || x->stopped)
+	if (!due && !site_readable(x->c->worker.epoll))
 		return;
-	p.fd = cluster_fd(x->c);
-	if (!due && poll(&p, 1, 0) != 1)
-		return;
-	ns = cluster_work(x->c, snap_latest(&x->g->ho), s->now, WALL);
+	ns = worker_step(&x->c->worker, s->now, WALL);
 	/* it is called again before the next heartbeat is due */
 	assert_true(ns >= 0 && ns <= cluster_conf(x->c)->heartbeat_ns);
 	x->due = mono_add(s->now, ns);
 	x->calls++;
 	x->for_due += due;
+	/* Corosync is connected to by a thread, in real time: simulated time waits for it. */
+	if (x->c->worker.member_fd >= 0 && !s->corosync_hangs)
+		assert_int_equal(
+			poll(&(struct pollfd){ .fd = x->c->worker.member_fd, .events = POLLIN }, 1,
+			     -1),
+			1);
+}
+
+/* Control twice: it publishes for the step, and shows what the step has to say. */
+static inline void site_work(struct sites *s, struct site *x)
+{
+	if (!x->c || x->stopped)
+		return;
+	site_control(s, x);
+	site_step(s, x);
+	site_control(s, x);
 }
 
 static inline void bare_work(struct sites *s)
@@ -190,6 +219,16 @@ static inline struct cluster_lock site_lock(struct sites *s, int n, uint32_t ser
 
 	cluster_lock_see(s->at[n].c, service, s->now, &l);
 	return l;
+}
+
+/* Request it of host n, and let its thread take the request up. */
+static inline int site_break(struct sites *s, int n, uint32_t service, bool force, uint64_t *ticket)
+{
+	assert_int_equal(cluster_break(s->at[n].c, service, force, ticket), 0);
+	assert_int_equal(cluster_break_result(s->at[n].c, *ticket), -EINPROGRESS);
+	s->at[n].due = s->now;
+	site_step(s, &s->at[n]);
+	return cluster_break_result(s->at[n].c, *ticket);
 }
 
 /* Let time pass until the condition holds; at most 30 simulated seconds. */

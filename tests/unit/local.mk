@@ -110,7 +110,7 @@ if CMOCKA
 UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sampler tests/unit/test_sampler_caps \
 	tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_restore \
 	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_policy_load tests/unit/test_guests \
-	tests/unit/test_cluster tests/unit/test_cluster_locks \
+	tests/unit/test_cluster tests/unit/test_cluster_locks tests/unit/test_cluster_thread \
 	tests/unit/test_guests_rings tests/unit/test_guests_store tests/unit/test_guests_sim tests/unit/test_guests_log \
 	tests/unit/test_guests_caps tests/unit/test_own tests/unit/test_control_proto tests/unit/test_control_cmds \
 	tests/unit/test_control_set tests/unit/test_control_cluster tests/unit/test_guests_conf tests/unit/test_guests_cross \
@@ -169,6 +169,8 @@ tests_unit_test_cluster_SOURCES = tests/unit/test_cluster.c $(CLUSTER_RIG)
 tests_unit_test_cluster_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_locks_SOURCES = tests/unit/test_cluster_locks.c $(CLUSTER_RIG)
 tests_unit_test_cluster_locks_LDADD = $(GUESTS_LIBS)
+tests_unit_test_cluster_thread_SOURCES = tests/unit/test_cluster_thread.c $(CLUSTER_RIG)
+tests_unit_test_cluster_thread_LDADD = $(GUESTS_LIBS)
 tests_unit_test_control_set_SOURCES = tests/unit/test_control_set.c tests/unit/control_rig.h $(GUESTS_RIG)
 tests_unit_test_control_set_LDADD = $(GUESTS_LIBS)
 tests_unit_test_guests_cross_SOURCES = tests/unit/test_guests_cross.c tests/unit/control_rig.h $(GUESTS_RIG)

@@ -2,7 +2,6 @@
 /* cluster: what one host publishes, another sees; and how a dead host is noticed. */
 #include <unistd.h>
 
-#include "src/cluster/cluster_priv.h"
 #include "tests/unit/cluster_rig.h"
 #include "tests/unit/unit.h"
 
@@ -131,6 +130,73 @@ TEST_WITH(heartbeat__stops__host_is_silent_with_its_guests_and_then_up_again, pa
 	assert_string_equal(site_sees(s, 1, 2).note, "");
 	assert_int_equal(site_sees(s, 1, 2).host->generation, 1);
 	assert_false(site_has_event(s, 1, "host", "cannot be read any more"));
+}
+
+/* The two are of two threads: who sees one of them alive knows nothing of the other. */
+TEST_WITH(figures__control_is_busy__grow_old_and_say_so_while_the_heartbeat_goes_on, pair, finish)
+{
+	struct sites *s = *state;
+	struct cluster_seen x = site_sees(s, 1, 2);
+
+	assert_in_range(x.figures_age_ns, 0, 2 * BEAT + SCAN + MS);
+	s->at[2].busy = true;
+	rig_create(s->at[2].g, 7, 7);
+	site_settle(s, 2);
+	for (int i = 0; i < 60000; i++) {
+		sites_ms(s);
+		x = site_sees(s, 1, 2);
+		assert_in_range(x.age_ns, 0, BEAT + SCAN + MS);
+		assert_int_equal(x.state, CLUSTER_UP);
+		assert_int_equal(x.guests, 0); /* those of the last publication */
+		if (x.figures_age_ns < SILENT_AFTER)
+			assert_string_equal(x.note, "");
+	}
+	assert_in_range(x.figures_age_ns, 60 * NS_PER_S - BEAT, 60 * NS_PER_S + BEAT + SCAN + MS);
+	assert_non_null(strstr(x.note, "its heartbeat goes on, but its figures are "));
+	assert_true(site_sees(s, 2, 2).note[0]); /* it says so of itself */
+	s->at[2].busy = false;
+	site_until(s, !site_sees(s, 1, 2).note[0]);
+	assert_in_range(site_sees(s, 1, 2).figures_age_ns, 0, 2 * BEAT + SCAN + MS);
+	site_until(s, site_guest(s, 1, 2, "guest-7"));
+}
+
+/* Before it there is no record of the host: its name and its guests would be missing. */
+TEST_WITH(heartbeat__before_the_first_publication__does_not_come, none, finish)
+{
+	struct sites *s = *state;
+
+	site_open(s, 1);
+	site_open(s, 2);
+	s->at[2].busy = true;
+	sites_pass(s, 5 * NS_PER_S);
+	assert_int_equal(site_sees(s, 1, 2).state, CLUSTER_SILENT);
+	assert_null(site_sees(s, 1, 2).host);
+	assert_int_equal(site_sees(s, 1, 2).figures_age_ns, -1);
+	s->at[2].busy = false;
+	site_until_up(s, 1, 2, 1);
+	assert_string_equal(site_sees(s, 1, 2).host->name, "xen2");
+}
+
+TEST_WITH(notices__more_than_control_has_shown__are_counted_in_the_log, pair, finish)
+{
+	struct sites *s = *state;
+	struct log *log = &s->at[1].g->log;
+	const struct notice alarm = { .wall_ns = WALL, .kind = "alarm", .text = "again" };
+	uint32_t before = rig_events(s->at[1].g, "alarm");
+	char text[65536] = "";
+
+	close(log->fd);
+	log->fd = open(tmp_at(&s->dir, "log"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	for (int i = 0; i < NOTICES_ROOM + 44; i++)
+		exchange_notice(s->at[1].c->x, &alarm);
+	sites_ms(s);
+	assert_int_equal(rig_events(s->at[1].g, "alarm") - before, NOTICES_ROOM);
+	exchange_notice(s->at[1].c->x, &alarm);
+	sites_ms(s);
+	assert_int_equal(rig_events(s->at[1].g, "alarm") - before, NOTICES_ROOM + 1);
+	assert_true(pread(log->fd, text, sizeof(text) - 1, 0) > 0);
+	assert_non_null(strstr(text, "cluster: 44 events of other hosts are lost"));
+	assert_null(strstr(strstr(text, "are lost") + 1, "are lost")); /* it is said once */
 }
 
 TEST_WITH(process__killed_and_begun_again__is_down_then_up_with_guests_anew, pair, finish)

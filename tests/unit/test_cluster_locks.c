@@ -3,7 +3,6 @@
  * cluster_locks: words of services' locks, read and broken. Host 3 is bare: it has no daemon,
  * and acquires locks by CAS. Host 1 is their home, as the lowest of the members.
  */
-#include "src/cluster/cluster_priv.h"
 #include "src/shared/lease.h"
 #include "tests/unit/cluster_rig.h"
 #include "tests/unit/unit.h"
@@ -47,9 +46,12 @@ static int break_result(struct sites *s, int n, uint64_t ticket)
 	return cluster_break_result(s->at[n].c, ticket);
 }
 
+/* 0: it is begun; else why not. */
 static int break_lock(struct sites *s, int n, uint32_t i, bool force, uint64_t *ticket)
 {
-	return cluster_break(s->at[n].c, i, force, s->now, ticket);
+	int rc = site_break(s, n, i, force, ticket);
+
+	return rc == -EINPROGRESS ? 0 : rc;
 }
 
 /* --- seen --------------------------------------------------------------------------- */
@@ -75,7 +77,7 @@ TEST(lock__not_read_yet__is_unknown_and_not_broken)
 {
 	struct sites *s = sites_new();
 	struct cluster_lock l;
-	uint64_t ticket = 77;
+	uint64_t ticket;
 
 	site_open(s, 2); /* its home, host 1, is not there */
 	sites_pass(s, 5 * NS_PER_S);
@@ -83,8 +85,7 @@ TEST(lock__not_read_yet__is_unknown_and_not_broken)
 	assert_false(l.known);
 	assert_string_equal(l.home->name, "xen1");
 	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), -ENOENT);
-	assert_int_equal(ticket, 77);
-	assert_int_equal(break_result(s, 2, 1), -ESRCH);
+	assert_int_equal(break_result(s, 2, ticket + 1), -ESRCH);
 	sites_free(s);
 }
 
@@ -186,7 +187,7 @@ TEST_WITH(break__held_only_lately__needs_force, pair, finish)
 {
 	struct sites *s = *state;
 	int64_t need = cluster_break_ns(cluster_conf(s->at[2].c));
-	uint64_t ticket = 77, word = take(s, WEB_AT, 2);
+	uint64_t ticket, word = take(s, WEB_AT, 2);
 	struct cluster_lock l;
 
 	assert_true(need > 3 * NS_PER_S); /* hold + timeout, and drift */
@@ -194,7 +195,6 @@ TEST_WITH(break__held_only_lately__needs_force, pair, finish)
 	l = site_lock(s, 2, WEB);
 	sites_pass(s, need - l.since_ns - l.age_ns - MS);
 	assert_int_equal(break_lock(s, 2, WEB, false, &ticket), -EBUSY);
-	assert_int_equal(ticket, 77);
 	assert_int_equal(bare_read(s, 1, WEB_AT), word);
 	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), 0);
 	site_until(s, break_result(s, 2, ticket) == 0);
@@ -303,10 +303,10 @@ TEST_WITH(break__each_outcome_of_the_operation__has_its_error, pair, finish)
 		assert_int_equal(locks_break(&l, conf, s->bare, 1, WEB, true, s->now), 0);
 		ev.tag += l.breaks + 1;
 		locks_result(&l, conf, &ev, s->now); /* of another break */
-		assert_int_equal(locks_break_result(&l, l.breaks), -EINPROGRESS);
+		assert_int_equal(locks_break_result(&l), -EINPROGRESS);
 		ev.tag--;
 		locks_result(&l, conf, &ev, s->now);
-		assert_int_equal(locks_break_result(&l, l.breaks), rows[i].rc);
+		assert_int_equal(locks_break_result(&l), rows[i].rc);
 		if (rows[i].outcome != TRANSPORT_DONE)
 			assert_int_equal(l.seen[WEB].word, word); /* nothing was read of it */
 		bare_read(s, 1, WEB_AT); /* and the CAS posted above has ended */
@@ -316,13 +316,12 @@ TEST_WITH(break__each_outcome_of_the_operation__has_its_error, pair, finish)
 TEST_WITH(break__two_at_once__the_second_has_to_wait, pair, finish)
 {
 	struct sites *s = *state;
-	uint64_t mail, web, a = 0, b = 77;
+	uint64_t mail, web, a, b;
 
 	web = take(s, WEB_AT, 2);
 	mail = take(s, MAIL_AT, 2);
-	assert_int_equal(break_lock(s, 2, WEB, true, &a), 0);
+	assert_int_equal(cluster_break(s->at[2].c, WEB, true, &a), 0);
 	assert_int_equal(break_lock(s, 2, MAIL, true, &b), -EAGAIN);
-	assert_int_equal(b, 77);
 	site_until(s, break_result(s, 2, a) == 0);
 	assert_int_equal(break_lock(s, 2, MAIL, true, &b), 0);
 	assert_int_not_equal(a, b);
@@ -362,4 +361,29 @@ TEST_WITH(break__by_two_hosts__is_done_once, pair, finish)
 		   break_result(s, 1, a) != -EINPROGRESS && break_result(s, 2, b) != -EINPROGRESS);
 	assert_int_equal(break_result(s, 1, a) + break_result(s, 2, b), -ESTALE);
 	assert_int_equal(bare_read(s, 1, WEB_AT), lease_broken_word(word));
+}
+
+/* --- the mailbox ---------------------------------------------------------------------- */
+
+TEST_WITH(requests__more_than_have_room__are_refused_until_the_oldest_is_answered, pair, finish)
+{
+	struct sites *s = *state;
+	struct cluster *c = s->at[2].c;
+	uint64_t ticket[MAIL_ROOM], more = 77;
+
+	site_until(s, site_lock(s, 2, WEB).known);
+	for (int i = 0; i < MAIL_ROOM; i++) {
+		assert_int_equal(cluster_break(c, WEB, true, &ticket[i]), 0);
+		assert_int_equal(cluster_break_result(c, ticket[i]), -EINPROGRESS);
+	}
+	assert_int_equal(cluster_break(c, WEB, true, &more), -EAGAIN);
+	assert_int_equal(more, 77);
+	site_until(s, cluster_break_result(c, ticket[0]) != -EINPROGRESS);
+	for (int i = 0; i < MAIL_ROOM; i++)
+		assert_int_equal(cluster_break_result(c, ticket[i]), -EALREADY);
+	/* The new one has the place of the oldest, whose answer is gone. */
+	assert_int_equal(cluster_break(c, MAIL, true, &more), 0);
+	assert_int_equal(cluster_break_result(c, ticket[0]), -ESRCH);
+	assert_int_equal(cluster_break_result(c, ticket[1]), -EALREADY);
+	site_until(s, cluster_break_result(c, more) == -EALREADY);
 }

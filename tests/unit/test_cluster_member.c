@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cluster/cluster_priv.h"
 #include "src/reconf/lock.h"
 #include "tests/fakes/fake_quorum.h"
 #include "tests/unit/cluster_rig.h"
@@ -64,10 +63,9 @@ static void bare_host_takes_web(struct sites *s)
 /* No word is changed, and no change was requested. */
 static void assert_decides_nothing(struct sites *s)
 {
-	uint64_t changes = cluster_changes(s->at[1].c), ticket = 77;
+	uint64_t changes = cluster_changes(s->at[1].c), ticket;
 
-	assert_int_equal(cluster_break(s->at[1].c, WEB, true, s->now, &ticket), -EPERM);
-	assert_int_equal(ticket, 77);
+	assert_int_equal(site_break(s, 1, WEB, true, &ticket), -EPERM);
 	assert_false(site_lock(s, 1, WEB).known);
 	assert_null(site_lock(s, 1, WEB).home);
 	sites_pass(s, 3 * NS_PER_S);
@@ -120,7 +118,7 @@ TEST_WITH(quorum__lost__no_lock_is_broken_or_even_shown, begin, finish)
 	site_until(s, quorate(s) && site_lock(s, 1, WEB).known);
 	assert_string_equal(cluster_note(s->at[1].c), "");
 	changes = cluster_changes(s->at[1].c);
-	assert_int_equal(cluster_break(s->at[1].c, WEB, true, s->now, &ticket), 0);
+	assert_int_equal(site_break(s, 1, WEB, true, &ticket), -EINPROGRESS);
 	site_until(s, region_word_id(site_lock(s, 1, WEB).word) == REGION_LOCK_BROKEN);
 	assert_int_equal(cluster_changes(s->at[1].c), changes + 1);
 }

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 
 #include "src/core/caps.h"
-#include "src/engine/engine.h"
+#include "src/engine/engine_priv.h"
 #include "src/guests/restore.h"
 #include "src/hv/backends.h"
 #include "src/sim/sim.h"
@@ -432,12 +432,30 @@ static void *stop_after_watchdogs(void *arg)
 	return NULL;
 }
 
+/* One host, whose thread has to live for the watchdog to be fed. */
+static void in_cluster(struct fixture *f)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "{\"cluster\": \"test\", \"host\": \"xen1\", \"transport\": \"shm\","
+		 " \"key_file\": \"%s/key\", \"hosts\": [{\"name\": \"xen1\", \"number\": 1,"
+		 " \"address\": \"%s\"}]}",
+		 f->dir.path, f->dir.path);
+	tmp_write(&f->dir, "cluster.json", text);
+	tmp_write(&f->dir, "key", "0123456789abcdef0123456789abcdef\n");
+	assert_int_equal(chmod(tmp_at(&f->dir, "key"), 0600), 0);
+	snprintf(text, sizeof(text), ", \"cluster_file\": \"%s/cluster.json\"", f->dir.path);
+	settings(f, text);
+}
+
 RIG_TEST(run__under_systemd__tells_ready_watchdog_and_stopping)
 {
 	struct fixture *f = *state;
 	int fd = open_notify(f);
 	char said[1024], *ready, *dog, *stopping;
 
+	in_cluster(f);
 	setenv("NOTIFY_SOCKET", tmp_at(&f->dir, "notify"), 1);
 	setenv("WATCHDOG_USEC", "10000000", 1);
 	unsetenv("WATCHDOG_PID");
@@ -452,6 +470,26 @@ RIG_TEST(run__under_systemd__tells_ready_watchdog_and_stopping)
 	assert_true(dog && dog > ready);
 	assert_true(stopping && stopping > dog);
 	assert_null(strstr(stopping, "WATCHDOG"));
+}
+
+/* A thread that has not worked for a second hangs, or is near it. */
+TEST(threads__any_one_stands_still__the_watchdog_is_not_fed)
+{
+	static const struct {
+		struct threads_alive now;
+		bool has_cluster, lived;
+	} rows[] = {
+		{ { 1, 1 }, true, true },  { { 2, 2 }, true, true },
+		{ { 3, 2 }, true, false }, { { 4, 3 }, true, true },
+		{ { 4, 4 }, true, false }, { { 4, 4 }, true, false },
+		{ { 5, 4 }, false, true }, { { 5, 4 }, false, false },
+		{ { 0, 5 }, true, true }, /* counters wrap */
+	};
+	struct threads_alive seen = { 0, 0 };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(threads_lived(&seen, rows[i].now, rows[i].has_cluster),
+				 rows[i].lived);
 }
 
 RIG_TEST(run__watchdog_of_another_process_or_none__is_not_fed)

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * exchange: what the control thread and the cluster's thread exchange.
+ *
+ *	control --publication: this host and its guests, the newest------> worker
+ *	control --requests, with tickets--> worker --answers, by ticket--> control
+ *	worker  --each host, and the rest, as last seen------------------> control
+ *	worker  --notices, in order--------------------------------------> control
+ *
+ * Neither thread waits for the other, and there is no lock: each field has one writer and one
+ * reader (src/core/spsc.h). What is large is copied only when it has changed: a host's guests, once
+ * a reading of that host.
+ */
+#ifndef RESEX_CLUSTER_EXCHANGE_H
+#define RESEX_CLUSTER_EXCHANGE_H
+
+#include "src/conf/cluster.h"
+#include "src/core/spsc.h"
+#include "src/shared/member.h"
+#include "src/shared/peers.h"
+#include "src/util/log.h"
+
+/* --- control -> worker --------------------------------------------------- */
+
+/* The worker fills in what it knows better: heartbeat, time, membership, age. */
+struct publication {
+	struct mono made;
+	struct region_host host;
+	uint32_t guests;
+	struct region_guest guest[REGION_GUESTS_MAX];
+};
+
+enum request_kind { REQUEST_BREAK };
+
+/*
+ * What a request points to belongs to the worker until it has answered; if its thread has ended
+ * without an answer, to control again.
+ */
+struct request {
+	enum request_kind kind;
+	uint32_t service; /* BREAK: index of conf->service[] */
+	bool force;
+};
+
+enum { MAIL_ROOM = 16 };
+
+/* The slot of a ticket is ticket % MAIL_ROOM. It keeps the answer until it is used again. */
+struct mail_slot {
+	_Atomic uint64_t asked;	   /* ticket of its newest request; 0: none yet */
+	_Atomic uint64_t answered; /* ticket of its newest answer */
+	struct request request;	   /* written before asked */
+	int rc;			   /* written before answered */
+};
+
+struct mail {
+	struct mail_slot slot[MAIL_ROOM];
+	uint64_t newest; /* control's: tickets are numbered from 1 */
+	uint64_t taken;	 /* the worker's */
+};
+
+/* Control. 0 and *ticket; -EAGAIN: the slot's earlier request has no answer yet. */
+int mail_ask(struct mail *m, const struct request *r, uint64_t *ticket);
+/* Control: the answer; -EINPROGRESS; -ESRCH: no such ticket, or its slot was used again. */
+int mail_result(const struct mail *m, uint64_t ticket);
+/* Worker: the next request in order, to be answered by its ticket; NULL: none. */
+const struct request *mail_take(struct mail *m, uint64_t *ticket);
+void mail_answer(struct mail *m, uint64_t ticket, int rc);
+
+/* --- worker -> control --------------------------------------------------- */
+
+/* A host as the worker knows it. */
+struct host_copy {
+	struct peer_seen seen; /* its host and guest are the members below */
+	char alarm[128];       /* the newest since its link came or went; "" */
+	struct mono alarmed;
+	struct region_host host; /* valid if seen.known */
+	struct region_guest guest[REGION_GUESTS_MAX];
+};
+
+struct host_copies {
+	struct spsc_latest at;
+	struct host_copy copy[SPSC_BUFFERS];
+};
+
+/* A lock word, as it was last read. */
+struct lock_seen {
+	bool known;
+	uint16_t home; /* the host it was read from */
+	uint32_t link; /* by this link to it */
+	uint64_t word;
+	struct mono since; /* unchanged since this time */
+	struct mono read;
+};
+
+/* The rest of what the worker knows. */
+struct rest_copy {
+	struct member_view view;
+	char member_note[MEMBER_NOTE_MAX];
+	uint64_t changes;			     /* of words that this host has requested */
+	struct lock_seen lock[CLUSTER_SERVICES_MAX]; /* as conf->service[] */
+};
+
+struct rest_copies {
+	struct spsc_latest at;
+	struct rest_copy copy[SPSC_BUFFERS];
+};
+
+/* An event for the operator; without a kind: a line of the log at this level. */
+struct notice {
+	int64_t wall_ns;
+	enum log_level level;
+	char kind[16];
+	char text[256];
+};
+
+enum { NOTICES_ROOM = 256 };
+
+struct notice_ring {
+	struct spsc_ring at;
+	struct notice notice[NOTICES_ROOM];
+};
+
+struct exchange {
+	struct spsc_latest publication_at;
+	struct publication publication[SPSC_BUFFERS];
+	struct mail mail;
+	struct host_copies *host[REGION_HOSTS_MAX]; /* by number - 1; NULL: not configured */
+	struct rest_copies rest;
+	struct notice_ring notices;
+	int worker_fd;	/* eventfd: a request, or stop */
+	int control_fd; /* eventfd: a notice, or an answer */
+	_Atomic uint32_t stop;
+	_Atomic uint32_t alive; /* counts steps: for the watchdog */
+};
+
+/* With a place for each host of conf. 0, -ENOMEM or another -errno; close it also then. */
+int exchange_open(struct exchange **x, const struct cluster_conf *conf);
+/* Both threads no longer use it. NULL: nothing is done. */
+void exchange_close(struct exchange *x);
+
+/* Wake the thread that waits for this eventfd; forget that it was woken. */
+void exchange_wake(int fd);
+void exchange_woken(int fd);
+
+/* Worker: add a notice, if there is room; else it is counted. */
+void exchange_notice(struct exchange *x, const struct notice *n);
+
+#endif

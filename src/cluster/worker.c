@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * worker: the half of the cluster that the thread of its own runs (thread.c), without control. One
+ * step is
+ *
+ *	membership -> results -> requests of control -> heartbeat -> begin to read the others
+ *	  -> what control sees
+ *
+ * Nothing here waits: not for another host, since each READ has a deadline; not for corosync, nor
+ * for control, whose newest publication is in force until it makes another one. So heartbeats come
+ * at their pace while control is busy, and a heartbeat has the age of what it carries.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "src/cluster/cluster_priv.h"
+
+enum {
+	EVENTS_ONCE = 64, /* of the transport, on the stack */
+	TURNS_MAX = 4,	  /* in one step: the rest waits for the next, since beats come between */
+};
+
+/* --- events of the transport ------------------------------------------------- */
+
+/* Links whose last changes the limit of notices.c kept from the operator. */
+static void notice_links(struct worker *w, struct mono now, int64_t wall_ns)
+{
+	for (uint32_t i = 0; i < w->conf->hosts; i++) {
+		uint16_t host = (uint16_t)w->conf->host[i].number;
+		struct peer_seen p;
+
+		peers_see(w->peers, host, &p);
+		notices_link(&w->notices, host, transport_link(w->t, host) != 0, p.generation,
+			     "it comes and goes", now, wall_ns);
+	}
+}
+
+/* The peers first: the event names the generation that they learn from a new link. */
+static void link_changed(struct worker *w, const struct transport_event *ev, struct mono now,
+			 int64_t wall_ns)
+{
+	struct peer_seen p;
+
+	peers_event(w->peers, ev, now);
+	peers_see(w->peers, ev->host, &p);
+	/* An alarm from before this change does not explain the link as it is now. */
+	notices_forget_alarm(&w->notices, ev->host);
+	notices_link(&w->notices, ev->host, ev->type == TRANSPORT_UP, p.generation, ev->text, now,
+		     wall_ns);
+}
+
+static void handle_event(struct worker *w, const struct transport_event *ev, struct mono now,
+			 int64_t wall_ns)
+{
+	switch (ev->type) {
+	case TRANSPORT_RESULT:
+		if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_PEERS)
+			peers_event(w->peers, ev, now);
+		else
+			locks_result(&w->locks, w->conf, ev, now);
+		break;
+	case TRANSPORT_UP:
+	case TRANSPORT_DOWN:
+		link_changed(w, ev, now, wall_ns);
+		break;
+	case TRANSPORT_ALARM:
+		notices_alarm(&w->notices, ev->host, ev->text, now, wall_ns);
+		hostset_set(&w->alarmed, ev->host, true);
+		break;
+	case TRANSPORT_MESSAGE: /* no host sends any yet */
+		break;
+	}
+}
+
+/* Bounded: peers may request without end. False: there was nothing. */
+static bool handle_events(struct worker *w, struct mono now, int64_t wall_ns)
+{
+	struct transport_event ev[EVENTS_ONCE];
+	size_t n = EVENTS_ONCE, sum = 0;
+
+	for (int i = 0; i < TURNS_MAX && n == EVENTS_ONCE; i++) {
+		n = transport_poll(w->t, now, ev, EVENTS_ONCE);
+		for (size_t k = 0; k < n; k++)
+			handle_event(w, &ev[k], now, wall_ns);
+		sum += n;
+	}
+	return sum > 0;
+}
+
+/* --- membership --------------------------------------------------------------- */
+
+/*
+ * The file descriptor of the membership changes when corosync starts or ends. The thread waits for
+ * one descriptor, an epoll set, and need not know of it.
+ */
+static void watch_member(struct worker *w)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int fd = w->member_ops->fd(w->member);
+
+	if (fd == w->member_fd)
+		return;
+	if (w->member_fd >= 0)
+		epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->member_fd, NULL);
+	if (fd >= 0 && epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &ev))
+		fd = -1; /* a step still looks at it when it is due */
+	w->member_fd = fd;
+}
+
+static void update_member(struct worker *w, struct mono now, int64_t wall_ns)
+{
+	if (w->member_ops->update(w->member, now, &w->view))
+		notices_members(&w->notices, &w->view, wall_ns);
+	notices_member_note(&w->notices, w->member_ops->note(w->member), &w->view, wall_ns);
+	watch_member(w);
+}
+
+/*
+ * Without quorum the home of the locks is unknown, since other hosts may have a quorum and a newer
+ * view.
+ */
+uint16_t view_home(const struct member_view *v)
+{
+	return v->quorate ? hostset_next(&v->members, 0) : 0;
+}
+
+/* --- requests of control -------------------------------------------------------- */
+
+/*
+ * Without quorum another part of the cluster may have a home of its own, and holders there: this
+ * host's CAS would break a lock at a home that they no longer use.
+ */
+static int begin_break(struct worker *w, const struct request *r, struct mono now)
+{
+	if (!w->view.quorate)
+		return -EPERM;
+	return locks_break(&w->locks, w->conf, w->t, view_home(&w->view), r->service, r->force,
+			   now);
+}
+
+/* What is refused is answered now, what was begun when it has its result. */
+static void handle_requests(struct worker *w, struct mono now)
+{
+	const struct request *r;
+	uint64_t ticket;
+	bool any = false;
+	int rc;
+
+	while ((r = mail_take(&w->x->mail, &ticket)) != NULL) {
+		any = true;
+		rc = begin_break(w, r, now);
+		if (!rc)
+			w->breaking = ticket;
+		else
+			mail_answer(&w->x->mail, ticket, rc);
+	}
+	if (any)
+		exchange_wake(w->x->control_fd);
+}
+
+/* After what control sees was passed: who has the answer finds the word that belongs to it. */
+static void answer_break(struct worker *w)
+{
+	int rc = locks_break_result(&w->locks);
+
+	if (!w->breaking || rc == -EINPROGRESS)
+		return;
+	mail_answer(&w->x->mail, w->breaking, rc);
+	w->breaking = 0;
+	exchange_wake(w->x->control_fd);
+}
+
+/* --- heartbeat -------------------------------------------------------------------- */
+
+/*
+ * Guests before the heartbeat: the beat makes their new number valid for readers. Without a beat
+ * other hosts call this one silent, so it comes also when control has published nothing new: then
+ * the age says so. Before the first publication there is nothing to be alive with.
+ */
+static void beat(struct worker *w, struct mono now, int64_t wall_ns)
+{
+	bool is_new = spsc_latest_get(&w->x->publication_at);
+	struct publication *p = &w->x->publication[w->x->publication_at.front];
+	struct region_host host = p->host;
+
+	w->published = w->published || is_new;
+	if (!w->published)
+		return;
+	if (is_new)
+		region_publish_guests(&w->region, p->guest, p->guests);
+	host.wall_ns = wall_ns;
+	host.figures_age_ns = (uint64_t)mono_sub(now, p->made);
+	host.view = w->view.view;
+	memcpy(host.members, w->view.members.word, sizeof(host.members));
+	host.quorate = w->view.quorate;
+	region_beat(&w->region, &host);
+}
+
+/* --- what control sees --------------------------------------------------------------- */
+
+static void pass_host(struct worker *w, uint16_t host, const struct peer_seen *p)
+{
+	struct host_copies *h = w->x->host[host - 1];
+	struct host_copy *to = &h->copy[h->at.back];
+
+	to->seen = *p;
+	to->seen.host = &to->host;
+	to->seen.guest = to->guest;
+	to->host = *p->host;
+	memcpy(to->guest, p->guest, p->guests * sizeof(*p->guest));
+	notices_alarm_of(&w->notices, host, to->alarm, &to->alarmed);
+	spsc_latest_put(&h->at);
+}
+
+/* Only hosts that have changed, which only events and scans do: a host has up to 256 guests. */
+static void pass_hosts(struct worker *w)
+{
+	for (uint32_t i = 0; i < w->conf->hosts; i++) {
+		uint16_t host = (uint16_t)w->conf->host[i].number;
+		struct peer_seen p;
+
+		if (peers_changes(w->peers, host) == w->passed[host - 1] &&
+		    !hostset_has(&w->alarmed, host))
+			continue;
+		peers_see(w->peers, host, &p);
+		pass_host(w, host, &p);
+		w->passed[host - 1] = p.changes;
+	}
+	w->alarmed = (struct hostset){ { 0 } };
+}
+
+/* CAS and FAA alone change words; READs, however many, do not count. */
+static uint64_t count_changes(const struct transport *t)
+{
+	struct transport_stats s;
+
+	transport_stats(t, &s);
+	return s.ops[TRANSPORT_CAS64] + s.ops[TRANSPORT_FAA64];
+}
+
+static void pass_rest(struct worker *w)
+{
+	struct rest_copies *r = &w->x->rest;
+	struct rest_copy *to = &r->copy[r->at.back];
+
+	to->view = w->view;
+	snprintf(to->member_note, sizeof(to->member_note), "%s", w->member_ops->note(w->member));
+	to->changes = count_changes(w->t);
+	memcpy(to->lock, w->locks.seen, sizeof(to->lock));
+	spsc_latest_put(&r->at);
+}
+
+/* --- one step ---------------------------------------------------------------------------- */
+
+bool is_due(struct mono *due, int64_t period, struct mono now)
+{
+	if (mono_sub(now, *due) < 0)
+		return false;
+	*due = mono_add(*due, period);
+	if (mono_sub(now, *due) >= 0)
+		*due = mono_add(now, period);
+	return true;
+}
+
+static void begin_scan(struct worker *w, struct mono now, int64_t wall_ns)
+{
+	notice_links(w, now, wall_ns);
+	peers_scan(w->peers, now);
+	locks_read(&w->locks, w->conf, w->t, view_home(&w->view), now);
+}
+
+int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
+{
+	struct mono due, busy;
+	bool hosts_change;
+
+	exchange_woken(w->x->worker_fd);
+	/*
+	 * The membership first: it says which host is home of the locks, and the heartbeat has it.
+	 * Then the results: a READ that has ended makes room for the next scan's.
+	 */
+	update_member(w, now, wall_ns);
+	hosts_change = handle_events(w, now, wall_ns);
+	handle_requests(w, now);
+	if (is_due(&w->beat_due, w->conf->heartbeat_ns, now))
+		beat(w, now, wall_ns);
+	if (is_due(&w->scan_due, w->conf->scan_ns, now)) {
+		begin_scan(w, now, wall_ns);
+		hosts_change = true;
+	}
+	if (hosts_change)
+		pass_hosts(w);
+	pass_rest(w);
+	answer_break(w);
+	/* Armed last: else the thread would sleep though events came since the poll above. */
+	due = mono_earlier(mono_earlier(w->beat_due, w->scan_due), w->member_ops->due(w->member));
+	if (transport_arm(w->t, now, &busy))
+		return 0;
+	due = mono_earlier(due, busy);
+	return mono_sub(due, now) > 0 ? mono_sub(due, now) : 0;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * worker_open: from cluster.json to a worker that serves: transport, region, membership, peers. The
+ * control thread does it, before the cluster's thread runs, since files are written here.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "src/cluster/cluster_priv.h"
+
+static_assert(MEMBER_VIEW_MAX == REGION_EPOCH_MAX, "views are epochs");
+
+/*
+ * The epoch of a lock's first word is the generation. A transport without ports wants 0, and a
+ * host has a port by default.
+ */
+static int open_transport(struct worker *w, const struct cluster_key *key, uint64_t generation,
+			  struct mono now, struct conf_error *e)
+{
+	const struct transport_backend *b = transport_backends[w->conf->transport];
+	const struct cluster_host *h = &w->conf->host[w->conf->self];
+	struct transport_conf tc = {
+		.host = (uint16_t)h->number,
+		.generation = generation,
+		.generation_max = REGION_EPOCH_MAX,
+		.agreement = cluster_agreement(w->conf),
+		.key = key->bytes,
+		.key_len = key->len,
+		.port = (uint16_t)h->port,
+		.bytes = { REGION_TABLE_BYTES, REGION_WORDS_BYTES },
+		.hellos_max = (uint32_t)w->conf->callers,
+		.hellos_second = (uint32_t)w->conf->callers_second,
+		.seed = generation << 8 | h->number,
+	};
+	uint64_t *words = calloc(1, REGION_WORDS_BYTES);
+	char text[256] = "";
+	int rc = words ? region_words(words, generation) : -ENOMEM;
+
+	strcpy(tc.cluster, w->conf->cluster); /* conf's arrays are as long */
+	strcpy(tc.address, h->address);
+	tc.words = words;
+	if (!b->has_ports)
+		tc.port = 0;
+	if (!rc)
+		rc = b->open(&w->t, &tc, now, text);
+	free(words);
+	if (rc)
+		conf_error_set(e, conf_exit(rc), "cluster: transport \"%s\": %s", b->name,
+			       text[0] ? text : strerror(-rc));
+	return rc;
+}
+
+/* All hosts, this one too: it reads its own memory over a link, as any other does. */
+static int add_peers(struct worker *w, struct mono now, struct conf_error *e)
+{
+	for (uint32_t i = 0; i < w->conf->hosts; i++) {
+		const struct cluster_host *h = &w->conf->host[i];
+		struct transport_peer p;
+		int rc;
+
+		cluster_peer(w->conf, i, &p);
+		rc = transport_add(w->t, &p, now);
+		if (!rc)
+			continue;
+		conf_error_set(e, conf_exit(rc),
+			       "cluster: host \"%s\" cannot be called at \"%s\": %s", h->name,
+			       h->address,
+			       rc == -EINVAL ? "give an IP address and a port; for shm, a folder"
+					     : strerror(-rc));
+		return rc;
+	}
+	return 0;
+}
+
+static const struct member_ops *find_member(const struct cluster_conf *conf, struct conf_error *e)
+{
+	if (conf->membership == CLUSTER_STATIC)
+		return &member_static;
+#ifdef HAVE_COROSYNC
+	(void)e;
+	return &member_corosync;
+#else
+	conf_error_set(e, RESEX_FAILURE,
+		       "cluster: this resexd was built without corosync: write \"membership\": "
+		       "\"static\", or use another build");
+	return NULL;
+#endif
+}
+
+static int open_member(struct worker *w, struct mono now, struct conf_error *e)
+{
+	struct member_conf mc = { .self = (uint16_t)w->conf->host[w->conf->self].number,
+				  .connect_ms = MEMBER_CONNECT_MS };
+	int rc;
+
+	for (uint32_t i = 0; i < w->conf->hosts; i++) {
+		const struct cluster_host *h = &w->conf->host[i];
+
+		hostset_set(&mc.hosts, (uint32_t)h->number, true);
+		mc.node[h->number - 1] = (uint32_t)h->corosync_node;
+	}
+	w->member_ops = find_member(w->conf, e);
+	if (!w->member_ops)
+		return -EOPNOTSUPP;
+	rc = w->member_ops->open(&w->member, &mc, now);
+	if (!w->member)
+		return rc ? rc : -ENOMEM;
+	return 0; /* without corosync this host has no quorum, until corosync runs */
+}
+
+static void init_region(struct worker *w, uint64_t generation, struct mono now)
+{
+	struct region_service s[CLUSTER_SERVICES_MAX];
+	uint32_t n = publish_services(w->conf, s);
+
+	region_init(&w->region, transport_table(w->t),
+		    (uint16_t)w->conf->host[w->conf->self].number, generation);
+	region_publish_services(&w->region, s, n);
+	w->beat_due = w->scan_due = now;
+}
+
+/*
+ * The order matters: a start that cannot serve at its address counts no generation; the number is
+ * on disk before any peer can see it, which needs a poll of the transport; the region's header is
+ * written before it has a reader, and the peers' table is there before the first link, since it
+ * needs every UP. Links are opened last.
+ */
+int worker_open(struct worker *w, const struct cluster_key *key, const char *state_dir,
+		struct mono now, struct conf_error *e)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	uint64_t generation = 0;
+	int rc = cluster_generation_next(state_dir, &generation, e);
+
+	if (!rc)
+		rc = open_transport(w, key, generation, now, e);
+	if (!rc)
+		rc = cluster_generation_count(state_dir, generation, e);
+	if (rc)
+		return rc;
+	init_region(w, generation, now);
+	w->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (w->epoll < 0 || epoll_ctl(w->epoll, EPOLL_CTL_ADD, transport_fd(w->t), &ev) ||
+	    epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->x->worker_fd, &ev))
+		rc = -errno;
+	if (!rc)
+		rc = open_member(w, now, e);
+	if (!rc)
+		rc = peers_open(&w->peers, w->t, w->conf->timeout_ns);
+	if (!rc)
+		rc = add_peers(w, now, e);
+	return rc;
+}
+
+void worker_close(struct worker *w)
+{
+	peers_close(w->peers);
+	if (w->member)
+		w->member_ops->close(w->member);
+	transport_close(w->t);
+	if (w->epoll >= 0)
+		close(w->epoll);
+}
