@@ -31,7 +31,7 @@ struct member_conf {
 	struct hostset hosts;		 /* that are configured */
 	uint32_t node[MEMBER_HOSTS_MAX]; /* corosync's nodeid of host h at h - 1 */
 	uint16_t self;			 /* our number. A view without it is not quorate */
-	int connect_ms;			 /* corosync: the longest wait of an attempt to connect */
+	int connect_ms;			 /* corosync: after so long it hangs; open waits so long */
 };
 
 enum { MEMBER_CONNECT_MS = 250 }; /* a corosync that does not hang answers within it */
@@ -43,13 +43,13 @@ struct member_ops {
 	/*
 	 * -ENODEV: there is no corosync on this host, or it hangs; *m is valid all the same,
 	 * and tries again. -EINVAL: self is not in hosts, or a host has no nodeid, or two
-	 * have the same, or connect_ms is negative. -ENOMEM. Blocks as update does.
+	 * have the same, or connect_ms is negative. -ENOMEM. Blocks for at most connect_ms.
 	 */
 	int (*open)(struct member **m, const struct member_conf *c, struct mono now);
 	void (*close)(struct member *m);
 	/*
 	 * Handle what corosync sent, and return the view. 1: it differs from the last one
-	 * returned; 0: it does not. Blocks for at most connect_ms, when it reconnects.
+	 * returned; 0: it does not. Does not block.
 	 */
 	int (*update)(struct member *m, struct mono now, struct member_view *v);
 	/* Readable when update has something to do. -1: none now. update may change it. */

@@ -5,7 +5,7 @@
  * Corosync first reports a new ring (its members), and whether the ring is quorate after
  * the members have voted. Between the two, and without a connection to corosync, this host
  * decides nothing. A lost connection is tried again each second, in a thread of its own: a
- * corosync that hangs does not block the daemon.
+ * corosync that hangs blocks neither heartbeats nor the results of READs. Only open waits for it.
  */
 #include <corosync/corotypes.h>
 #include <corosync/quorum.h>
@@ -35,6 +35,8 @@ struct member {
 	quorum_handle_t handle;
 	int fd;
 	struct mono retry; /* not connected: the next attempt; in the past during one */
+	struct mono began; /* the attempt */
+	bool hangs;	   /* it lasts for longer than connect_ms */
 	struct quorum_ring_id ring;
 	struct member_view view, returned;
 	bool any; /* returned is valid: a view was returned */
@@ -191,7 +193,8 @@ static void attempt_leave(struct attempt *a)
 		return;
 	if (a->open)
 		quorum_finalize(a->handle);
-	close(a->done);
+	if (a->done >= 0)
+		close(a->done);
 	free(a);
 }
 
@@ -277,6 +280,12 @@ static int attempt_result(struct member *m, struct mono now)
 	cs_error_t error = a->error;
 	const char *what = a->what;
 
+	/*
+	 * The thread has written to it, and needs it no more. It is closed here, not by the thread:
+	 * who waits for it may not have removed it yet, and its number may soon be another file's.
+	 */
+	close(a->done);
+	a->done = -1;
 	m->attempt = NULL;
 	m->handle = a->handle;
 	m->connected = a->open;
@@ -293,8 +302,13 @@ static int attempt_result(struct member *m, struct mono now)
 	return m->connected ? 0 : -ENODEV;
 }
 
-/* Go on connecting: done, not yet, or failed. */
-static int continue_connecting(struct member *m, struct mono now)
+static int64_t connect_ns(const struct member *m)
+{
+	return m->conf.connect_ms * NS_PER_MS;
+}
+
+/* Go on connecting: done, not yet, or failed. Waits for at most wait_ms. */
+static int continue_connecting(struct member *m, struct mono now, int wait_ms)
 {
 	struct pollfd p = { .events = POLLIN };
 
@@ -302,15 +316,18 @@ static int continue_connecting(struct member *m, struct mono now)
 		m->attempt = attempt_begin(m);
 		if (!m->attempt)
 			return connection_failed(m, now, "thread", CS_ERR_NO_RESOURCES);
-		p.fd = m->attempt->done;
-		/*
-		 * The only wait, once an attempt: a daemon that starts beside a healthy corosync
-		 * then has its view at once.
-		 */
-		poll(&p, 1, m->conf.connect_ms);
+		m->began = now;
+		m->hangs = false;
 	}
+	p.fd = m->attempt->done;
+	if (wait_ms)
+		poll(&p, 1, wait_ms);
 	if (eventfd_read(m->attempt->done, &(eventfd_t){ 0 }) == 0)
 		return attempt_result(m, now);
+	/* A corosync that answers does so within connect_ms: until then the older note holds. */
+	if (!wait_ms && mono_sub(now, m->began) < connect_ns(m))
+		return -ENODEV;
+	m->hangs = true;
 	snprintf(m->note, sizeof(m->note),
 		 "corosync hangs: it was called and does not answer, and this host decides "
 		 "nothing; see its log, or start it again");
@@ -345,7 +362,8 @@ static int corosync_open(struct member **out, const struct member_conf *c, struc
 	m->conf = *c;
 	m->fd = -1;
 	*out = m;
-	return continue_connecting(m, now);
+	/* A daemon that starts beside a healthy corosync then has its view at once. */
+	return continue_connecting(m, now, m->conf.connect_ms);
 }
 
 static void corosync_close(struct member *m)
@@ -363,7 +381,7 @@ static int corosync_update(struct member *m, struct mono now, struct member_view
 	bool changed;
 
 	if (!m->connected && mono_sub(now, m->retry) >= 0)
-		continue_connecting(m, now);
+		continue_connecting(m, now, 0);
 	if (m->connected) {
 		cs_error_t e = quorum_dispatch(m->handle, CS_DISPATCH_ALL);
 
@@ -388,7 +406,9 @@ static struct mono corosync_due(const struct member *m)
 {
 	static const struct mono never = { INT64_MAX };
 
-	return m->connected || m->attempt ? never : m->retry;
+	if (m->connected || (m->attempt && m->hangs))
+		return never;
+	return m->attempt ? mono_add(m->began, connect_ns(m)) : m->retry;
 }
 
 static const char *corosync_note(const struct member *m)

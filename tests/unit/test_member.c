@@ -41,11 +41,14 @@ static void until_readable(struct rig *r)
 	assert_int_equal(poll(&p, 1, -1), 1);
 }
 
-/* On a busy machine an attempt may take longer than connect_ms, though corosync does not hang. */
+enum { CONNECTED_FD = 42 }; /* the fake's */
+
+/* An attempt to connect is made by a thread: unless corosync hangs, wait for its result. */
 static void update(struct rig *r)
 {
 	r->news = member_corosync.update(r->m, r->now, &r->v);
-	while (!fake_quorum.hangs && strstr(member_corosync.note(r->m), "corosync hangs")) {
+	while (!fake_quorum.hangs && member_corosync.fd(r->m) >= 0 &&
+	       member_corosync.fd(r->m) != CONNECTED_FD) {
 		until_readable(r);
 		r->news |= member_corosync.update(r->m, r->now, &r->v);
 	}
@@ -202,6 +205,13 @@ static const struct row {
 	  "wait 2, update -> not-quorate, says corosync hangs;"
 	  "wait 2 -> connects 1, due-never; vote all 11 40, answer, update -> quorate, view 40,"
 	  "no-note, fd 42" },
+	/* connect_ms is a minute here: an update that waited for corosync would last so long. */
+	{ "corosync hangs later: an update does not wait, and says so only after connect_ms",
+	  "join, die, update -> no-fd, says start corosync;"
+	  "hang, wait-due, update -> not-quorate, says start corosync, due 60;"
+	  "wait 59, update -> says start corosync;"
+	  "wait-due, update -> says corosync hangs, due-never;"
+	  "revive, vote all 11 40, answer, update -> quorate, no-note, fd 42, connects 2" },
 	{ "open, corosync hung and then refuses: tries again",
 	  "hang, open ENODEV, refuse, answer, update -> says uidgid.d, no-fd;"
 	  "revive, wait-due, vote all 11 40, update -> quorate, connects 2" },
