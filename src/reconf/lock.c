@@ -200,7 +200,12 @@ static struct mono next_look(struct lock *l, struct mono now)
 {
 	int64_t check = l->conf.check_ns;
 	uint64_t part = (uint64_t)(check / JITTER_PART) + 1;
-	struct mono at = mono_add(now, check + (int64_t)(random_next(&l->rng) % part));
+	/*
+	 * A word that was read first less than a check ago: look when it can be unchanged for one.
+	 * A move that holds its first lock waits for this (move_locks.c).
+	 */
+	struct mono from = l->knows == LOCK_WORD_KNOWN ? l->since : now;
+	struct mono at = mono_add(from, check + (int64_t)(random_next(&l->rng) % part));
 	struct mono breaks = mono_add(l->since, lock_break_ns(&l->conf));
 
 	/*

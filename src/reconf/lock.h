@@ -35,8 +35,9 @@
  * that are younger.
  *
  * A waiter looks at the word every 1 to 1 1/8 checks, at tw + break, when it begins to
- * watch, and when it begins to wait after watching. So a holder that dies right after it
- * acquired the lock delays a waiter by at most break + 1 1/8 checks + a round trip. Other
+ * watch, and when it begins to wait after watching. A word that it first read less than a
+ * check ago it reads again 1 to 1 1/8 checks after that. So a holder that dies right after
+ * it acquired the lock delays a waiter by at most break + 1 1/8 checks + a round trip. Other
  * waiters do not make that longer: each only looks until its own tw + break.
  *
  * The word is {owner 10, seq 54}; seq is {epoch 30, count 24}. Each acquire adds 1 to count, and

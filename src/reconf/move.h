@@ -13,14 +13,17 @@
  *	   a balancer of either service: no move, and no other balancer is notified for nothing.
  *	 3 Acquire the locks of both services, in ascending service id. But first look at
  *	   both. The first is not acquired before the second was seen: free, or held by
- *	   another host than before, or to be broken within half a lease. Until then the
- *	   move watches both, and holds nothing that others want. While another host holds
- *	   the first, the move watches the second: a host that died with both then delays
- *	   others once, not twice. If another host acquires the second after we acquired the
- *	   first, and its word is unchanged for a check, release the first, unless the second
- *	   can be broken within half of the first's lease. So a dead holder of the second
- *	   delays others by break and one check, as in lock.h, however many newcomers there
- *	   are and whenever they come.
+ *	   another host than before, or to be broken within a check (within half a lease, if
+ *	   that is shorter). Until then the move watches both, and holds nothing that others
+ *	   want. While another host holds the first, the move watches the second: a host that
+ *	   died with both then delays others once, not twice. If another host acquires the
+ *	   second after we acquired the first, and its word is unchanged for a check, release
+ *	   the first, unless we acquired it within a check before the second can be broken.
+ *	   When the holder of the second dies, hosts that do not know it yet may hold the first
+ *	   for 2 1/4 checks. After that, a host that holds the first can break the second within
+ *	   a check. So a dead holder of the second delays others by break and 1 1/8 checks, as in
+ *	   lock.h, however many newcomers there are and whenever they come, if break is longer
+ *	   than 3 1/4 checks and a few round trips.
  *	 4 Read the counter again. Ahead: no move. Load no longer high for T: no move.
  *	 5 Read the word of every node. If one has a newer epoch than the locks: no move.
  *	 6 If a lock was not acquired from a clean release, make a fencing sweep: CAS every

@@ -107,8 +107,20 @@ void move_looks(struct move *m, struct mono now)
 /* --- 3 and 4: both locks, the counter again ------------------------------------------- */
 
 /*
+ * The first lock is acquired so long before the second can be broken, at most. A check at most:
+ * another host may have met the second lock earlier, and needs the first when it can break the
+ * second. Half a lease at most: what is left is for the move.
+ */
+static int64_t early_ns(const struct move *m)
+{
+	int64_t half = m->conf.hold_ns / 2;
+
+	return m->conf.check_ns < half ? m->conf.check_ns : half;
+}
+
+/*
  * rule: do not acquire the first lock before the second was seen; and do not keep the first
- * from others while the second cannot be acquired within a lease
+ * from others for longer than a check before the second can be broken
  */
 static bool yield_locks(struct move *m, struct lock *const l[2], struct mono now,
 			struct step_out *out)
@@ -122,7 +134,7 @@ static bool yield_locks(struct move *m, struct lock *const l[2], struct mono now
 		from = mono_add(lock_until(l[0]), -m->conf.hold_ns);
 	if (unchanged)
 		m->patience = mono_add(now, answer_ns(m));
-	m->ask = unchanged ? mono_add(breaks, -m->conf.hold_ns / 2) : m->patience;
+	m->ask = unchanged ? mono_add(breaks, -early_ns(m)) : m->patience;
 	m->yields = (unchanged || unseen) && mono_sub(m->ask, from) > 0;
 	/*
 	 * Watching, not waiting: others may acquire meanwhile, and this move still knows how long

@@ -91,6 +91,8 @@ static const struct row {
 	  "4" },
 	{ "watch: an acquire while a look is under way is not delayed",
 	  "a hold, b watch, b ticks break, b due-tick, b ask-acquire, b run -> b held" },
+	{ "watch: an acquire within a check, looks again when the word can be unchanged for one",
+	  "a hold, b watch, b ticks 8, b acquire, b count, b ticks 4 -> b ops 1" },
 	{ "watch: begun anew, looks at once",
 	  "a hold, b acquire, b release, b count, b watch -> b ops 1" },
 

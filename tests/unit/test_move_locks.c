@@ -253,25 +253,39 @@ TEST_WITH(yield__second_goes_to_another__is_waited_for_a_check_again, rig_setup,
 	assert_word(*lock_word(r, S10), 0, START + 2);
 }
 
-TEST_WITH(yield__break_fits_in_the_lease__first_is_kept_until_then, rig_setup, rig_teardown)
+/* The second, of a dead host, is met now. The first is acquired `early` before it can be broken. */
+static void first_is_had_early(struct rig *r, struct mover *h, int64_t early)
 {
-	struct rig *r = *state;
-	struct mover *h = &r->mover[4];
-	struct mono met = r->now;
-	int64_t brk = lock_break_ns(&h->lock[0].conf);
+	struct mono breaks = mono_add(r->now, lock_break_ns(&h->lock[0].conf));
 
 	second_is_stuck(r);
 	ask_for_move(r, h, S10);
-	all_until(r, mono_add(met, brk - HOLD / 2 - CHECK));
+	all_until(r, mono_add(breaks, -early - 1));
 	assert_int_equal(owner(r, S10), 0);
-	all_until(r, mono_add(met, brk - HOLD / 2 + 1));
+	all_until(r, mono_add(breaks, -early + 1));
 	assert_int_equal(owner(r, S10), 4);
-	all_until(r, mono_add(met, brk - 1));
+	all_until(r, mono_add(breaks, -1));
 	assert_word(*lock_word(r, S10), 4, START + 2); /* the same lease */
 	assert_int_equal(owner(r, S20), 5);
-	all_until(r, mono_add(met, brk + CHECK));
+	all_until(r, mono_add(breaks, CHECK));
 	assert_int_equal(h->move.state, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+}
+
+TEST_WITH(yield__break_is_a_check_away__first_is_acquired_and_kept, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+
+	first_is_had_early(r, &r->mover[4], CHECK);
+}
+
+/* A check is longer than half a lease here: what is left of the lease must do for the move. */
+TEST_WITH(yield__break_is_half_a_lease_away__first_is_acquired_and_kept, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+
+	r->mover[4].move.conf.check_ns = HOLD;
+	first_is_had_early(r, &r->mover[4], HOLD / 2);
 }
 
 TEST_WITH(yield__view_changes__nothing_is_held_or_looked_at_any_more, rig_setup, rig_teardown)
