@@ -28,6 +28,7 @@ static void put_read(struct counter *c, struct step_out *out)
 		.kind = STEP_READ,
 		.host = c->conf.self,
 		.offset = region_counter_offset(c->conf.service),
+		.len = 8,
 		.tag = tag,
 	};
 

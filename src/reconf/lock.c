@@ -138,7 +138,7 @@ static bool put_op(struct lock *l, enum lock_op op, struct step_op o, struct ste
 
 static void put_read(struct lock *l, struct step_out *out)
 {
-	put_op(l, LOCK_OP_READ, (struct step_op){ .kind = STEP_READ }, out);
+	put_op(l, LOCK_OP_READ, (struct step_op){ .kind = STEP_READ, .len = 8 }, out);
 }
 
 static void put_acquire(struct lock *l, uint64_t compare, struct mono now, struct step_out *out)

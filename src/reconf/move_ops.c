@@ -54,6 +54,7 @@ void move_put_node(struct move *m, enum step_kind kind, uint32_t i, uint64_t val
 		.kind = kind,
 		.host = n->host,
 		.offset = region_node_offset(n->node),
+		.len = kind == STEP_READ ? 8 : 0,
 		.compare = kind == STEP_CAS ? m->word[i] : 0,
 		.value = value,
 		/* rule: a CAS is posted on the link on which its compare was read */

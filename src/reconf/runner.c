@@ -111,7 +111,7 @@ static struct transport_op transport_op_of(const struct runner *r, const struct 
 				      .host = d->op.host,
 				      .part = TRANSPORT_WORDS,
 				      .offset = d->op.offset,
-				      .len = 8,
+				      .len = d->op.kind == STEP_READ ? d->op.len : 8,
 				      .compare = d->op.compare,
 				      .value = d->op.value,
 				      .tag = (uint64_t)r->prefix << 32 | d->op.tag,
@@ -143,9 +143,9 @@ static bool is_of_older_link(const struct runner *r, const struct job *d)
 static bool post_or_result(struct runner *r, struct job *d, struct mono now)
 {
 	struct transport_op op = transport_op_of(r, d);
-	int why = 0;
+	int why = -EINVAL; /* a READ of too many words */
 
-	if (transport_post(r->t, &op, 1, now, &why) == 1)
+	if (op.len <= STEP_READ_MAX && transport_post(r->t, &op, 1, now, &why) == 1)
 		return true;
 	if (why == -EAGAIN)
 		return false;
@@ -211,12 +211,12 @@ static void operation_result(struct runner *r, const struct transport_event *ev,
 	/* Late, and its link goes on: LOST promises a newer link (step.h). */
 	if (ev->outcome == TRANSPORT_LOST && transport_link(r->t, ev->host) == ev->link)
 		se.outcome = STEP_REFUSED;
-	/*
-	 * Protocols read one word at a time, and the transport aligns its buffers for
-	 * words.
-	 */
-	if (ev->outcome == TRANSPORT_DONE && ev->kind == TRANSPORT_READ)
-		se.old = *(const uint64_t *)ev->data;
+	/* The transport aligns its buffers for words. */
+	if (ev->outcome == TRANSPORT_DONE && ev->kind == TRANSPORT_READ) {
+		se.data = ev->data;
+		se.words = ev->len / 8;
+		se.old = se.data[0];
+	}
 	for (uint32_t i = 0; i < r->users; i++)
 		if (tag - r->user[i].tag < r->user[i].tags)
 			step_user(r, i, &se, now);

@@ -18,18 +18,26 @@
 #ifndef RESEX_RECONF_STEP_H
 #define RESEX_RECONF_STEP_H
 
+#include "resex/region_abi.h"
 #include "src/core/hostset.h"
 #include "src/core/units.h"
 
-enum { STEP_OPS_MAX = 80 }; /* in one step; what does not fit is put out by the next */
+enum {
+	STEP_OPS_MAX = 80, /* in one step; what does not fit is put out by the next */
+	STEP_READ_MAX = 8 * REGION_NODES_MAX, /* bytes of one READ: the words of a host's nodes */
+};
 
 enum step_kind { STEP_READ, STEP_CAS, STEP_FAA };
 
-/* One word of the atomic part of a host's region (region_abi.h says which). */
+/*
+ * On one word of the atomic part of a host's region (region_abi.h says which). A READ may be of
+ * several words in a row: each is read at once, but not all of them at one time.
+ */
 struct step_op {
 	enum step_kind kind;
 	uint16_t host;
 	uint32_t offset;
+	uint32_t len;	  /* READ: bytes from offset on: 8 a word, up to STEP_READ_MAX */
 	uint64_t compare; /* CAS */
 	uint64_t value;	  /* CAS, FAA */
 	/*
@@ -69,7 +77,9 @@ struct step_event {
 	/* RESULT */
 	uint32_t tag;
 	enum step_outcome outcome;
-	uint64_t old; /* DONE: the word before; of a READ the word */
+	uint64_t old;	      /* DONE: the word before; of a READ the first word */
+	const uint64_t *data; /* DONE READ: all its words, until the step returns */
+	uint32_t words;
 	/* VIEW */
 	uint64_t view; /* its number; higher is newer */
 	struct hostset members;

@@ -68,7 +68,9 @@ static struct step_event answer(struct answers *a, const struct step_op *op)
 				 .link = 1,
 				 .tag = op->tag,
 				 .outcome = STEP_DONE,
-				 .old = *word };
+				 .old = *word,
+				 .data = op->kind == STEP_READ ? word : NULL,
+				 .words = op->len / 8 };
 
 	if (op->kind == STEP_FAA)
 		*word += op->value;

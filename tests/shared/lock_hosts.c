@@ -171,7 +171,7 @@ static void take_result(struct work *w, const struct step_event *ev, struct mono
 static void work_step(void *state, const struct step_event *ev, struct mono now,
 		      struct step_out *out)
 {
-	const struct step_op look = { .kind = STEP_READ, .offset = TOKEN };
+	const struct step_op look = { .kind = STEP_READ, .offset = TOKEN, .len = 8 };
 	struct work *w = state;
 
 	if (ev->type == STEP_RESULT)

@@ -124,6 +124,7 @@ static void step_scan(void *state, const struct step_event *ev, struct mono now,
 			.kind = STEP_READ,
 			.host = n->host,
 			.offset = region_node_offset(n->node),
+			.len = 8,
 			.tag = SCAN_TAG + ev->what,
 		};
 }

@@ -26,12 +26,15 @@ struct burst {
 	uint32_t ask; /* so many READs of the next step */
 	uint16_t host;
 	uint32_t of;		 /* only on this link; 0: any */
+	uint32_t offset, len;	 /* of the first READ; the others follow a word later each */
 	uint32_t put;		 /* those for which there was room */
 	uint32_t results, order; /* how many, and how many of them in order */
 	uint32_t by[4];		 /* by outcome */
 	uint32_t links, views;
 	uint32_t before; /* results before the newest link was reported */
-	uint32_t link;	 /* of the newest result */
+	uint32_t link;	 /* of the newest result, and below */
+	uint32_t words;
+	uint64_t old, data[STEP_READ_MAX / 8];
 };
 
 struct host {
@@ -63,6 +66,10 @@ static void burst_step(void *state, const struct step_event *ev, struct mono now
 		b->results++;
 		b->by[ev->outcome]++;
 		b->link = ev->link;
+		b->old = ev->old;
+		b->words = ev->words;
+		for (uint32_t i = 0; i < ev->words; i++)
+			b->data[i] = ev->data[i];
 	}
 	if (ev->type != STEP_ASK)
 		return;
@@ -70,7 +77,8 @@ static void burst_step(void *state, const struct step_event *ev, struct mono now
 		const struct step_op op = {
 			.kind = STEP_READ,
 			.host = b->host,
-			.offset = 8 * i,
+			.offset = b->offset + 8 * i,
+			.len = b->len,
 			.link = b->of,
 			.tag = 1000 + i,
 		};
@@ -101,6 +109,7 @@ static void add_users(struct host *h, uint16_t number)
 	lock_init(&h->lock, &c);
 	lock = runner_lock(&h->lock);
 	h->burst.host = HOME;
+	h->burst.len = 8;
 	assert_int_equal(runner_open(&h->r, h->t, DEADLINE * NS_PER_MS, PREFIX), 0);
 	assert_int_equal(runner_add(h->r, &lock), 0);
 	assert_int_equal(runner_add(h->r, &burst), 0);
@@ -332,6 +341,50 @@ RIG_TEST(burst__reads_are_late__are_refused)
 	UNTIL(r, b->results == 3);
 	assert_int_equal(b->by[STEP_REFUSED], 3);
 	assert_int_equal(transport_link(r->host[2].t, HOME), link);
+}
+
+/* The last counter, and the first words of nodes. */
+RIG_TEST(read__of_several_words__gets_them_in_order)
+{
+	struct rig *r = *state;
+	struct burst *b = &r->host[2].burst;
+
+	b->offset = REGION_NODE_WORDS - 8;
+	b->len = 24;
+	runner_ask(r->host[2].r, b, 1, r->now);
+	UNTIL(r, b->results == 1);
+	assert_int_equal(b->by[STEP_DONE], 1);
+	assert_int_equal(b->words, 3);
+	assert_true(b->old == 0 && b->data[0] == 0);
+	assert_true(b->data[1] == region_word(0, 1) && b->data[2] == region_word(0, 1));
+}
+
+RIG_TEST(read__of_one_word__gets_it_as_the_word_before_too)
+{
+	struct rig *r = *state;
+	struct burst *b = &r->host[2].burst;
+
+	b->offset = REGION_NODE_WORDS;
+	runner_ask(r->host[2].r, b, 1, r->now);
+	UNTIL(r, b->results == 1);
+	assert_int_equal(b->words, 1);
+	assert_true(b->old == region_word(0, 1) && b->data[0] == b->old);
+}
+
+RIG_TEST(read__of_a_length_that_is_not_allowed__is_refused)
+{
+	static const uint32_t lengths[] = { 0, 12, STEP_READ_MAX + 8, STEP_READ_MAX };
+	struct rig *r = *state;
+	struct burst *b = &r->host[2].burst;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		b->len = lengths[i];
+		b->results = 0;
+		runner_ask(r->host[2].r, b, 1, r->now);
+		UNTIL(r, b->results == 1);
+		assert_int_equal(b->by[STEP_REFUSED], i < 3 ? i + 1 : 3);
+	}
+	assert_int_equal(b->words, STEP_READ_MAX / 8); /* the last one is allowed */
 }
 
 RIG_TEST(results__of_another_prefix__are_not_ours)
