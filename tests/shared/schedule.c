@@ -293,7 +293,7 @@ static void come(struct schedule *s, uint16_t host)
  */
 static void newcomers(struct schedule *s, const struct world_effect *e)
 {
-	uint32_t i = e->op->offset / 8;
+	uint32_t i = e->offset / 8;
 	bool victims = e->poster == s->victim && i == 2 && !s->struck;
 
 	if (victims && e->now == e->old && one_in(s, 2))
@@ -309,7 +309,7 @@ static void newcomers(struct schedule *s, const struct world_effect *e)
 /* DEATH: of the host that acquired the lock of the loaded service. */
 static void choose_victim(struct schedule *s, const struct world_effect *e)
 {
-	uint32_t i = e->op->offset / 8;
+	uint32_t i = e->offset / 8;
 
 	if (s->kind != SCHEDULE_DEATH || s->victim || i < 1 || i > s->services ||
 	    s->load[i - 1] != HIGH || e->poster == 1 || region_word_id(e->now) != e->poster ||
@@ -328,7 +328,7 @@ static void effect(void *ctx, const struct world_effect *e)
 				    .target = e->op->host,
 				    .op = e->op->kind,
 				    .boot = e->boot,
-				    .offset = e->op->offset,
+				    .offset = e->offset,
 				    .compare = e->op->compare,
 				    .old = e->old,
 				    .now = e->now,
@@ -338,7 +338,7 @@ static void effect(void *ctx, const struct world_effect *e)
 	history_add(&s->h, &r);
 	if (s->h.moves > moves && !s->h.violation)
 		relieved(s, region_word_id(e->now) - 1u);
-	if (e->op->offset >= REGION_COUNTERS)
+	if (e->offset >= REGION_COUNTERS)
 		return;
 	if (s->kind == SCHEDULE_NEWCOMERS)
 		newcomers(s, e);
@@ -350,14 +350,14 @@ static void result(void *ctx, const struct world_effect *e)
 {
 	struct schedule *s = ctx;
 
-	if (e->op->offset < REGION_NODE_WORDS || e->op->offset >= REGION_ACKS)
+	if (e->offset < REGION_NODE_WORDS || e->offset >= REGION_ACKS)
 		return;
 	history_add(&s->h, &(struct history_record){ .t = s->w.now,
 						     .type = HISTORY_SEEN,
 						     .host = e->poster,
 						     .target = e->op->host,
 						     .boot = e->boot,
-						     .offset = e->op->offset,
+						     .offset = e->offset,
 						     .now = e->now,
 						     .value = (uint64_t)e->t });
 }

@@ -113,8 +113,32 @@ static struct world_effect effect_of(const struct world_op *o)
 				      .poster = o->poster,
 				      .boot = o->boot,
 				      .op = &o->op,
+				      .offset = o->op.offset,
 				      .old = o->old,
 				      .now = o->now };
+}
+
+/* Word k of a READ. */
+static struct world_effect effect_of_word(const struct world_op *o, uint32_t k)
+{
+	struct world_effect e = effect_of(o);
+
+	e.t = o->read[k];
+	e.offset += 8 * k;
+	e.old = e.now = o->data[k];
+	return e;
+}
+
+static void report_effects(struct world *w, const struct world_op *o)
+{
+	struct world_effect e = effect_of(o);
+
+	if (o->op.kind != STEP_READ)
+		w->actor->result(w->actor->ctx, &e);
+	for (uint32_t k = 0; k < o->words; k++) {
+		e = effect_of_word(o, k);
+		w->actor->result(w->actor->ctx, &e);
+	}
 }
 
 static void deliver_result(struct world *w, uint32_t i, enum step_outcome outcome)
@@ -127,13 +151,15 @@ static void deliver_result(struct world *w, uint32_t i, enum step_outcome outcom
 				 .outcome = outcome,
 				 .old = outcome == STEP_DONE ? o->old : 0 };
 
-	struct world_effect e = effect_of(o);
-
+	if (outcome == STEP_DONE && o->op.kind == STEP_READ) {
+		ev.data = o->data;
+		ev.words = o->words;
+	}
 	o->reported = true;
 	if (!w->host[o->poster].up || w->host[o->poster].boot != o->boot)
 		return;
 	if (outcome == STEP_DONE && o->executed)
-		w->actor->result(w->actor->ctx, &e);
+		report_effects(w, o);
 	turn(w, o->poster, &ev);
 }
 
@@ -173,13 +199,31 @@ static bool is_unreported(const struct world *w, const struct world_op *o)
 	return o->reported || l->mute || l->serial != o->serial;
 }
 
+/* Read the words from..to-1 of a READ. */
+static void read_words(struct world *w, struct world_op *o, uint32_t from, uint32_t to)
+{
+	for (uint32_t k = from; k < to; k++) {
+		struct world_effect e;
+
+		o->data[k] = *world_word(w, o->op.host, o->op.offset + 8 * k);
+		o->read[k] = w->now;
+		e = effect_of_word(o, k);
+		w->actor->effect(w->actor->ctx, &e);
+	}
+	o->old = o->data[0];
+}
+
 static void execute_operation(struct world *w, struct world_op *o)
 {
 	uint64_t *word = world_word(w, o->op.host, o->op.offset);
 	struct world_effect e;
 
-	o->old = *word;
 	o->executed = w->now;
+	if (o->op.kind == STEP_READ) {
+		read_words(w, o, o->first, o->words);
+		return;
+	}
+	o->old = *word;
 	if (o->op.kind == STEP_CAS && *word == o->op.compare)
 		*word = o->op.value;
 	else if (o->op.kind == STEP_FAA)
@@ -189,11 +233,30 @@ static void execute_operation(struct world *w, struct world_op *o)
 	w->actor->effect(w->actor->ctx, &e);
 }
 
+/* Does the operation reach its target? */
+static bool arrives(const struct world *w, const struct world_op *o)
+{
+	const struct world_host *p = &w->host[o->poster];
+
+	/* The poster has crashed before it could post: the operation does not exist. */
+	if (p->boot != o->boot && p->crashed_at < o->posted)
+		return false;
+	return w->host[o->op.host].up && w->link[o->poster][o->op.host].accepted == o->serial;
+}
+
+/* Does the target crash when the operation arrives? */
+static bool crashes_target(struct world *w, const struct world_op *o)
+{
+	if (!o->crash || w->now >= w->conf.faults_until)
+		return false;
+	world_crash(w, o->op.host, world_down_time(w));
+	return true;
+}
+
 static void do_exec(struct world *w, const struct world_event *e)
 {
 	struct world_op *o = &w->op[e->value];
 	struct world_link *l = &w->link[o->poster][o->op.host];
-	const struct world_host *p = &w->host[o->poster], *h = &w->host[o->op.host];
 	int64_t back;
 
 	if (l->cut_until > w->now && o->poster != o->op.host) {
@@ -201,13 +264,14 @@ static void do_exec(struct world *w, const struct world_event *e)
 		again(w, e, l->cut_until); /* and the others behind it, in order */
 		return;
 	}
-	/* The poster has crashed before it could post: the operation does not exist. */
-	if (!h->up || l->accepted != o->serial || (p->boot != o->boot && p->crashed_at < o->posted))
-		goto out;
-	if (o->crash && w->now < w->conf.faults_until) {
-		world_crash(w, o->op.host, world_down_time(w));
-		goto out;
+	if (e->more) { /* the first words of a READ; what does not arrive now does not later */
+		if (arrives(w, o) && !crashes_target(w, o) && !o->refuse)
+			read_words(w, o, 0, o->first);
+		world_op_put(w, e->value);
+		return;
 	}
+	if (!arrives(w, o) || crashes_target(w, o))
+		goto out;
 	back = w->now + world_between(w, w->conf.delay_min, w->conf.delay_max);
 	if (back < l->last_result)
 		back = l->last_result;

@@ -8,7 +8,8 @@
  * deadline, cuts links, crashes, restarts and pauses hosts. It keeps the contract of
  * transport.h: one result an operation; order within a link; an UNKNOWN operation may be
  * executed until its responder has accepted a newer link of that host, and then never. All
- * is drawn from one seed.
+ * is drawn from one seed. The words of one READ are read at two times: some at the first, the
+ * others at the second.
  */
 #ifndef RESEX_TESTS_WORLD_H
 #define RESEX_TESTS_WORLD_H
@@ -63,12 +64,13 @@ struct world_conf {
 	bool asides;	     /* READs on a link that is down may still be answered */
 };
 
-/* An operation was executed on its word. */
+/* An operation was executed on a word; of a READ, each of its words is an effect of its own. */
 struct world_effect {
 	int64_t t, posted; /* when; when the step that put it out ran */
 	uint16_t poster;
 	uint32_t boot; /* of the poster's process, that posted it */
 	const struct step_op *op;
+	uint32_t offset;   /* of the word */
 	uint64_t old, now; /* the word before and after */
 };
 
@@ -91,7 +93,7 @@ struct world_actor {
 	/* When the process is due for its next tick, by its own clock. */
 	struct mono (*due)(void *ctx, uint16_t host);
 	void (*effect)(void *ctx, const struct world_effect *e);
-	/* The poster gets the result DONE of this effect, after an effect(). */
+	/* The poster gets the result DONE of an operation: for each of its effects. */
 	void (*result)(void *ctx, const struct world_effect *e);
 	void (*notice)(void *ctx, enum world_notice what, uint16_t host, uint64_t value);
 	/* A timer of world_timer. */
@@ -113,7 +115,10 @@ struct world_op {
 	uint32_t boot;
 	uint32_t serial; /* of the link */
 	int64_t decided, posted, deadline, executed;
-	uint64_t old, now;	   /* the word before and after */
+	uint64_t old, now;     /* the word before and after */
+	uint32_t words, first; /* READ: how many, and how many of them are read first */
+	uint64_t data[WORLD_WORDS];
+	int64_t read[WORLD_WORDS]; /* when each was read */
 	enum step_outcome outcome; /* once its RESULT is under way */
 	uint32_t link;
 	uint8_t refs;

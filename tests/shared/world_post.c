@@ -100,7 +100,9 @@ static void read_aside(struct world *w, uint32_t i, int64_t t)
 {
 	struct world_op *o = &w->op[i];
 
-	o->old = *world_word(w, o->op.host, o->op.offset);
+	for (uint32_t k = 0; k < o->words; k++)
+		o->data[k] = *world_word(w, o->op.host, o->op.offset + 8 * k);
+	o->old = o->data[0];
 	world_come_back(w, i, STEP_DONE, t + w->conf.delay_min);
 }
 
@@ -121,6 +123,27 @@ static int64_t strike_before(struct world *w, enum world_fault f, uint16_t a, ui
 	if (w->now + extra > h->paused_until)
 		h->paused_until = w->now + extra;
 	return h->paused_until;
+}
+
+/*
+ * A READ of several words: some are read at exec, and the others when it returns, before the
+ * deadline if it can be.
+ */
+static int64_t read_later(struct world *w, uint32_t i, int64_t exec)
+{
+	struct world_op *o = &w->op[i];
+	int64_t limit = o->deadline - w->conf.delay_max - 2;
+	int64_t later = exec + 2 * w->conf.delay_max;
+
+	if (o->words < 2)
+		return exec;
+	o->first = (uint32_t)world_between(w, 1, o->words - 1);
+	o->refs++;
+	world_push(w, exec, EV_EXEC, o->op.host, i, 1);
+	if (later > limit || (w->conf.fault_in && world_one_in(w, 8)))
+		later = limit;
+	later = world_between(w, exec, later);
+	return later + (later & 1);
 }
 
 /* Give op i to link l at time t, with fault f. */
@@ -150,6 +173,7 @@ static void send_op(struct world *w, struct world_link *l, uint32_t i, int64_t t
 	if (exec < l->last_exec)
 		exec = l->last_exec;
 	exec += exec & 1;
+	exec = read_later(w, i, exec);
 	l->last_exec = exec;
 	if (l->mute || exec >= o->deadline)
 		world_will_fail(w, i);
@@ -228,12 +252,14 @@ void world_forget_waiting(struct world *w, struct world_link *l)
 void world_post(struct world *w, uint16_t a, const struct step_op *op, int64_t deadline)
 {
 	enum world_fault f = world_draw_fault(w, op);
-	uint32_t i = op_get(w);
+	uint32_t i = op_get(w), words = op->kind == STEP_READ ? op->len / 8 : 0;
+	uint32_t last = words ? op->offset + 8 * (words - 1) : op->offset;
 	int64_t t;
 
 	if (i == WORLD_NONE)
 		return;
-	if (!world_word(w, op->host, op->offset)) {
+	if (!world_word(w, op->host, op->offset) || !world_word(w, op->host, last) || op->len % 8 ||
+	    words > WORLD_WORDS || (op->kind == STEP_READ && !words)) {
 		w->broken = "an operation names no word";
 		return;
 	}
@@ -243,6 +269,7 @@ void world_post(struct world *w, uint16_t a, const struct step_op *op, int64_t d
 				      .boot = w->host[a].boot,
 				      .decided = w->now,
 				      .deadline = deadline,
+				      .words = words,
 				      .refs = 1 };
 	if (f == FAULT_WAIT || w->link[a][op->host].waits)
 		wait_for_room(w, i);

@@ -18,7 +18,11 @@ enum { HOSTS = 4, TAGS = 4096, ROUNDS = 300 };
 struct posted {
 	uint16_t host, target;
 	uint32_t boot, link;
-	bool reported, executed, seen;
+	bool reported, executed;
+	uint32_t seen;	      /* words, when it is DONE */
+	uint32_t words, read; /* READ: how many, and how many were read so far */
+	uint64_t data[WORLD_WORDS];
+	int64_t at[WORLD_WORDS]; /* when each was read */
 	enum step_kind kind;
 	enum step_outcome outcome;
 };
@@ -30,6 +34,7 @@ struct rig {
 	uint32_t link[HOSTS + 1][HOSTS + 1];	  /* newest that its process knows */
 	uint32_t last_exec[HOSTS + 1][HOSTS + 1]; /* tag of the newest executed */
 	uint32_t done, unknown, lost, late, crashes;
+	uint32_t torn; /* READs whose words were read at more than one time */
 	struct mono clock[HOSTS + 1];
 	struct mono due[HOSTS + 1];
 	const char *wrong;
@@ -46,17 +51,33 @@ static void rig_boot(void *ctx, uint16_t host, uint64_t generation, struct mono 
 		r->link[host][b] = 0;
 }
 
+/* The words that a READ returns are those that were read, each at its time. */
+static void rig_words(struct rig *r, const struct posted *o, const struct step_event *ev)
+{
+	if (ev->words != o->words || ev->old != ev->data[0])
+		r->wrong = "a READ returned another number of words, or another first one";
+	if (!o->executed) /* beside its link */
+		return;
+	for (uint32_t k = 0; k < o->words; k++)
+		if (o->data[k] != ev->data[k])
+			r->wrong = "a READ returned another word than was read";
+	r->torn += o->at[0] != o->at[o->words - 1];
+}
+
 static void rig_result(struct rig *r, uint16_t host, const struct step_event *ev)
 {
 	struct posted *o = &r->op[ev->tag];
+	uint32_t words = o->kind == STEP_READ ? o->words : 1;
 
 	if (o->reported || o->host != host || o->boot != r->w->host[host].boot)
 		r->wrong = "a result came twice, or to another process";
 	if (ev->outcome == STEP_DONE && !o->executed && o->kind != STEP_READ)
 		r->wrong = "DONE, but it was not executed";
 	/* A READ may be answered beside its link: that is no effect. */
-	if (o->seen != (ev->outcome == STEP_DONE && (o->executed || o->kind != STEP_READ)))
+	if (o->seen != (ev->outcome == STEP_DONE && o->executed ? words : 0))
 		r->wrong = "DONE, and nothing was seen, or the other way round";
+	if (ev->outcome == STEP_DONE && o->kind == STEP_READ)
+		rig_words(r, o, ev);
 	if ((ev->outcome == STEP_REFUSED || ev->outcome == STEP_LOST) && o->executed &&
 	    o->kind != STEP_READ)
 		r->wrong = "LOST or REFUSED, but it was executed";
@@ -95,10 +116,20 @@ static void rig_step(void *ctx, uint16_t host, const struct step_event *ev, stru
 	for (int i = 0; i < 3 && r->n < TAGS; i++) {
 		uint16_t to = (uint16_t)world_between(r->w, 1, HOSTS);
 		enum step_kind kind = (enum step_kind)world_between(r->w, STEP_READ, STEP_FAA);
+		uint32_t first = (uint32_t)world_between(r->w, 0, WORLD_WORDS - 1);
+		uint32_t words = (uint32_t)world_between(r->w, 1, WORLD_WORDS - first);
 
-		r->op[r->n] = (struct posted){ host, to, r->w->host[host].boot, r->link[host][to],
-					       .kind = kind };
-		out->op[out->n++] = (struct step_op){ kind, to, REGION_COUNTERS, r->n, 1, 0, r->n };
+		r->op[r->n] = (struct posted){
+			host,		to,	     r->w->host[host].boot, r->link[host][to],
+			.words = words, .kind = kind
+		};
+		out->op[out->n++] = (struct step_op){ .kind = kind,
+						      .host = to,
+						      .offset = REGION_COUNTERS + 8 * first,
+						      .len = kind == STEP_READ ? 8 * words : 0,
+						      .compare = r->n,
+						      .value = 1,
+						      .tag = r->n };
 		r->n++;
 	}
 }
@@ -106,6 +137,16 @@ static void rig_step(void *ctx, uint16_t host, const struct step_event *ev, stru
 static struct mono rig_due(void *ctx, uint16_t host)
 {
 	return ((struct rig *)ctx)->due[host];
+}
+
+/* One word of a READ: the next one, and not before the last one. */
+static void rig_reads(struct rig *r, struct posted *o, const struct world_effect *e)
+{
+	if (e->offset != e->op->offset + 8 * o->read || e->old != e->now ||
+	    (o->read && e->t < o->at[o->read - 1]))
+		r->wrong = "the words of a READ were not read one after the other";
+	o->data[o->read] = e->now;
+	o->at[o->read++] = e->t;
 }
 
 static void rig_effect(void *ctx, const struct world_effect *e)
@@ -116,6 +157,8 @@ static void rig_effect(void *ctx, const struct world_effect *e)
 
 	if (o->executed)
 		r->wrong = "an operation was executed twice";
+	if (o->kind == STEP_READ)
+		rig_reads(r, o, e);
 	if (o->reported && o->outcome != STEP_UNKNOWN && o->kind != STEP_READ)
 		r->wrong = "an operation was executed after its outcome was known";
 	if (o->boot == r->w->host[e->poster].boot && r->link[e->poster][o->target] > o->link)
@@ -124,7 +167,7 @@ static void rig_effect(void *ctx, const struct world_effect *e)
 	    *last - 1 > e->op->tag)
 		r->wrong = "two operations of one link were executed in another order";
 	*last = e->op->tag + 1;
-	o->executed = true;
+	o->executed = o->kind != STEP_READ || o->read == o->words;
 	r->late += o->reported;
 	r->hash = (r->hash ^ (uint64_t)e->t ^ e->old ^ e->op->tag) * 0x9e3779b97f4a7c15ull;
 }
@@ -134,9 +177,11 @@ static void rig_seen(void *ctx, const struct world_effect *e)
 	struct rig *r = ctx;
 	struct posted *o = &r->op[e->op->tag];
 
-	if (!o->executed || o->reported || o->seen)
+	if (!o->executed || o->reported)
 		r->wrong = "seen before it was executed, or after its outcome was known";
-	o->seen = true;
+	if (o->kind == STEP_READ && (e->t != o->at[o->seen] || e->now != o->data[o->seen]))
+		r->wrong = "a word was seen that was not read, or at another time";
+	o->seen++;
 }
 
 static void rig_notice(void *ctx, enum world_notice what, uint16_t host, uint64_t value)
@@ -191,7 +236,7 @@ static struct rig rig, twin;
 TEST(world__any_faults__contract_of_transport)
 {
 	struct prop p;
-	uint64_t unknown = 0, lost = 0, late = 0, crashes = 0;
+	uint64_t unknown = 0, lost = 0, late = 0, crashes = 0, torn = 0;
 
 	prop_start(&p);
 	for (int i = 0; i < ROUNDS; i++) {
@@ -204,9 +249,10 @@ TEST(world__any_faults__contract_of_transport)
 		lost += rig.lost;
 		late += rig.late;
 		crashes += rig.crashes;
+		torn += rig.torn;
 	}
 	/* Each kind of outcome did occur. */
-	assert_true(unknown > 0 && lost > 0 && late > 0 && crashes > 0);
+	assert_true(unknown > 0 && lost > 0 && late > 0 && crashes > 0 && torn > 0);
 }
 
 TEST(world__no_faults__all_done)
@@ -221,6 +267,7 @@ TEST(world__no_faults__all_done)
 		prop_assert(&p, i, !world.broken && !rig.wrong);
 		/* Only operations from before the first links were up are lost. */
 		prop_assert(&p, i, rig.unknown == 0 && rig.lost < 60 && rig.done > 1000);
+		prop_assert(&p, i, rig.torn > rig.done / 6);
 	}
 }
 
@@ -282,7 +329,12 @@ struct naive_rig {
 static void naive_op(struct step_out *out, enum step_kind kind, uint16_t host, uint32_t offset,
 		     uint64_t compare, uint64_t value)
 {
-	out->op[out->n++] = (struct step_op){ kind, host, offset, compare, value, 0, 0 };
+	out->op[out->n++] = (struct step_op){ .kind = kind,
+					      .host = host,
+					      .offset = offset,
+					      .len = kind == STEP_READ ? 8 : 0,
+					      .compare = compare,
+					      .value = value };
 }
 
 static void naive_lock(struct naive *n, uint16_t self, int s, struct mono now, struct step_out *out)
@@ -428,7 +480,7 @@ static void naive_effect(void *ctx, const struct world_effect *e)
 				      .target = e->op->host,
 				      .op = e->op->kind,
 				      .boot = e->boot,
-				      .offset = e->op->offset,
+				      .offset = e->offset,
 				      .compare = e->op->compare,
 				      .old = e->old,
 				      .now = e->now,
@@ -445,11 +497,11 @@ static void naive_seen(void *ctx, const struct world_effect *e)
 				      .host = e->poster,
 				      .target = e->op->host,
 				      .boot = e->boot,
-				      .offset = e->op->offset,
+				      .offset = e->offset,
 				      .now = e->now,
 				      .value = (uint64_t)e->t };
 
-	if (e->op->offset >= REGION_NODE_WORDS)
+	if (e->offset >= REGION_NODE_WORDS)
 		history_add(&r->h, &rec);
 }
 
