@@ -242,9 +242,7 @@ static void own_result(struct move *m, const struct step_event *ev, struct mono 
 		return;
 	switch (m->state) {
 	case MOVE_COUNTS:
-		m->at[i] = ev->outcome == STEP_DONE ? AT_DONE : AT_BAD;
-		m->word[i] = ev->old;
-		m->word_link[i] = ev->link;
+		move_counted_result(m, ev);
 		break;
 	case MOVE_SWEEPS:
 		move_swept_result(m, ev, i);

@@ -25,7 +25,9 @@
  *	   lock.h, however many newcomers there are and whenever they come, if break is longer
  *	   than 3 1/4 checks and a few round trips.
  *	 4 Read the counter again. Ahead: no move. Load no longer high for T: no move.
- *	 5 Read the word of every node. If one has a newer epoch than the locks: no move.
+ *	 5 Read the word of every node: one READ a host, of the words of all its nodes. If it
+ *	   is LOST or REFUSED, none of them was read. If a word has a newer epoch than the
+ *	   locks: no move.
  *	 6 If a lock was not acquired from a clean release, make a fencing sweep: CAS every
  *	   node's word to itself with seq + 1, then read all again. The sweep is of all
  *	   nodes, not only of those of the two services: the last holder of one of the locks

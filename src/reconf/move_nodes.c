@@ -82,12 +82,67 @@ static bool exclude_missed(struct move *m)
 	return any;
 }
 
+static bool is_at(const struct move *m, uint32_t i, uint16_t host, enum move_at at)
+{
+	return m->at[i] == at && m->in->node[i].host == host;
+}
+
+/* The lowest and the highest number of the nodes of this host that are at this point. */
+static void range_of(const struct move *m, uint16_t host, enum move_at at, uint32_t range[2])
+{
+	range[0] = REGION_NODES_MAX;
+	range[1] = 0;
+	for (uint32_t i = 0; i < m->in->nodes; i++) {
+		uint32_t n = m->in->node[i].node;
+
+		if (!is_at(m, i, host, at))
+			continue;
+		if (n < range[0])
+			range[0] = n;
+		if (n > range[1])
+			range[1] = n;
+	}
+}
+
+/* rule: the words of a host's nodes are one READ */
+static void put_read(struct move *m, uint16_t host, struct step_out *out)
+{
+	uint32_t range[2];
+
+	range_of(m, host, AT_DUE, range);
+	if (!move_put(m,
+		      (struct step_op){ .kind = STEP_READ,
+					.host = host,
+					.offset = region_node_offset(range[0]),
+					.len = 8 * (range[1] - range[0] + 1) },
+		      host - 1u, out))
+		return;
+	for (uint32_t i = 0; i < m->in->nodes; i++)
+		if (is_at(m, i, host, AT_DUE))
+			m->at[i] = AT_UNDERWAY;
+}
+
+void move_counted_result(struct move *m, const struct step_event *ev)
+{
+	bool done = ev->outcome == STEP_DONE;
+	uint32_t range[2];
+
+	range_of(m, ev->host, AT_UNDERWAY, range);
+	for (uint32_t i = 0; i < m->in->nodes; i++) {
+		if (!is_at(m, i, ev->host, AT_UNDERWAY))
+			continue;
+		m->at[i] = done ? AT_DONE : AT_BAD;
+		m->word[i] = done ? ev->data[m->in->node[i].node - range[0]] : 0;
+		m->word_link[i] = ev->link;
+	}
+}
+
 bool move_counts(struct move *m, struct mono now, struct step_out *out)
 {
 	m->full = false;
 	for (uint32_t i = 0; i < m->in->nodes && !m->full; i++)
 		if (m->at[i] == AT_DUE)
-			move_put_node(m, STEP_READ, i, 0, out);
+			put_read(m, m->in->node[i].host, out);
 	if (!round_over(m))
 		return false;
 	/* rule: fencing sweep when a lock was not acquired from a clean release */

@@ -65,6 +65,8 @@ void move_looks_again(struct move *m, struct mono now, struct step_out *out);
 /* The states COUNTS, SWEEPS. true: all nodes are counted, and swept where they must be. */
 void move_start_count(struct move *m);
 bool move_counts(struct move *m, struct mono now, struct step_out *out);
+/* The result of a READ of one host's words. */
+void move_counted_result(struct move *m, const struct step_event *ev);
 bool move_sweeps(struct move *m, struct step_out *out);
 void move_swept_result(struct move *m, const struct step_event *ev, uint32_t i);
 

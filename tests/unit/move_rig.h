@@ -23,7 +23,8 @@ enum {
 	S30,
 	SERVICES,
 	NODES = 6,
-	N70 = 0, /* nodes, by host and number */
+	NODE_HOSTS = 4, /* that have nodes */
+	N70 = 0,	/* nodes, by host and number */
 	N50,
 	N51,
 	N60,
@@ -87,7 +88,13 @@ static inline uint32_t nodes_of(struct rig *r, uint32_t s)
 static inline void give_result(struct rig *r, struct mover *h, const struct step_op *op,
 			       enum step_outcome o, uint64_t old)
 {
-	step_mover(r, h, rig_result(op, o, old, h->link));
+	struct step_event ev = rig_result(op, o, old, h->link);
+
+	if (op->kind == STEP_READ && o == STEP_DONE) {
+		ev.data = rig_word(&r->w, op->host, op->offset);
+		ev.words = op->len / 8;
+	}
+	step_mover(r, h, ev);
 }
 
 /* Remove and return the first operation that h has put out. */

@@ -34,7 +34,7 @@ TEST_WITH(move__no_fault__operations_come_in_the_order_of_the_rules, rig_setup, 
 		execute_one(r, h);
 	}
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
-	assert_string_equal(said, "cllLLcnnnnnnaaNLL");
+	assert_string_equal(said, "cllLLcnnnnaaNLL");
 }
 
 TEST_WITH(move__no_fault__least_loaded_node_moves_and_all_are_notified, rig_setup, rig_teardown)
@@ -532,7 +532,7 @@ TEST_WITH(results__of_what_was_given_up__are_ignored, rig_setup, rig_teardown)
 	begin_move(r, h, S10, MOVE_COUNTS);
 	while (h->out.n)
 		old[n++] = take_op(h);
-	assert_int_equal(n, NODES);
+	assert_int_equal(n, NODE_HOSTS);
 	step_mover(r, h, rig_view(6, ALL & ~0x80ull, true));
 	run_until(r, h, MOVE_IDLE);
 	step_mover(r, h, rig_view(7, ALL, true));
@@ -542,29 +542,92 @@ TEST_WITH(results__of_what_was_given_up__are_ignored, rig_setup, rig_teardown)
 	for (uint32_t i = 0; i < n; i++)
 		give_result(r, h, &old[i], STEP_DONE, region_word(20, 1));
 	assert_int_equal(h->move.state, MOVE_COUNTS);
-	assert_int_equal(h->move.waited, NODES);
+	assert_int_equal(h->move.waited, NODE_HOSTS);
 }
 
-TEST_WITH(count__more_nodes_than_a_step_has_room_for__reads_all, rig_setup, rig_teardown)
+/* --- the count ----------------------------------------------------------------------------- */
+
+TEST_WITH(count__one_read_a_host__is_of_all_its_nodes, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct mover *h = &r->mover[2];
 
-	for (uint16_t n = 1; n < 200; n++)
-		put_node(r, 8, n, S30, 700);
+	put_node(r, 5, 9, S20, 1);
+	put_node(r, 8, REGION_NODES_MAX - 1, S30, 800);
 	begin_move(r, h, S10, MOVE_COUNTS);
-	h->ops = h->out.n;
-	while (h->move.state == MOVE_COUNTS) {
-		struct step_op op[STEP_OPS_MAX];
-		uint32_t n = h->out.n;
+	assert_int_equal(h->out.n, NODE_HOSTS);
+	for (uint32_t i = 0; i < h->out.n; i++) {
+		const struct step_op *op = &h->out.op[i];
+		uint32_t words = op->host == 5 ? 10 : op->host == 8 ? REGION_NODES_MAX : 0;
 
-		assert_in_range(n, 1, STEP_OPS_MAX);
-		memcpy(op, h->out.op, n * sizeof(op[0]));
-		h->out.n = 0;
-		for (uint32_t i = 0; i < n && h->move.state == MOVE_COUNTS; i++)
-			give_result(r, h, &op[i], STEP_DONE, rig_execute(&r->w, &op[i]));
+		assert_int_equal(op->kind, STEP_READ);
+		assert_true(!words || op->offset == region_node_offset(0));
+		assert_true(!words || op->len == 8 * words);
 	}
-	assert_int_equal(h->ops, r->view.nodes + 2); /* and the announcements */
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+	assert_word(*rig_word(&r->w, 5, region_node_offset(9)), 10, START + NODE_UP + 1);
+}
+
+TEST_WITH(count__nodes_begin_above_0__the_read_begins_there, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+	struct mover *h = &r->mover[2];
+
+	put_node(r, 4, 7, S20, 1);
+	put_node(r, 4, 6, S20, 2);
+	begin_move(r, h, S10, MOVE_COUNTS);
+	for (uint32_t i = 0; i < h->out.n; i++)
+		assert_true(
+			h->out.op[i].host != 4 ||
+			(h->out.op[i].offset == region_node_offset(6) && h->out.op[i].len == 16));
+	run_until(r, h, MOVE_IDLE);
+	assert_word(*rig_word(&r->w, 4, region_node_offset(7)), 10, START + NODE_UP + 1);
+	assert_word(*rig_word(&r->w, 4, region_node_offset(6)), 20, NODE_UP);
+}
+
+/* One of 20 is left that was read. */
+TEST_WITH(count__a_read_fails__none_of_its_nodes_counts, rig_setup, rig_teardown)
+{
+	static const enum step_outcome outcomes[] = { STEP_LOST, STEP_REFUSED };
+
+	for (int i = 0; i < 2; i++) {
+		struct rig *r;
+		struct mover *h;
+
+		rig_teardown(state);
+		rig_setup(state);
+		r = *state;
+		h = &r->mover[2];
+		begin_move(r, h, S10, MOVE_COUNTS);
+		while (h->move.state == MOVE_COUNTS) {
+			struct step_op op = take_op(h);
+			bool lost = op.host == 5;
+
+			give_result(r, h, &op, lost ? outcomes[i] : STEP_DONE,
+				    lost ? 0 : rig_execute(&r->w, &op));
+		}
+		run_until(r, h, MOVE_IDLE);
+		assert_int_equal(move_result(&h->move), MOVE_NO_DONOR);
+		assert_int_equal(nodes_of(r, S20), 3);
+	}
+}
+
+TEST_WITH(count__a_step_has_room_for_one__reads_all, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+	struct mover *h = &r->mover[2];
+
+	h->out.taken = STEP_OPS_MAX - 1;
+	begin_move(r, h, S10, MOVE_COUNTS);
+	h->ops = 0;
+	while (h->move.state == MOVE_COUNTS) {
+		assert_int_equal(h->out.n, 1);
+		execute_one(r, h);
+		if (!h->out.n)
+			pass_to_due(r, h);
+	}
+	assert_int_equal(h->ops, NODE_HOSTS); /* the first was out; and an announcement */
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
 }

@@ -100,6 +100,32 @@ TEST_WITH(sweep__a_node_cannot_be_swept__locks_are_left_dirty, rig_setup, rig_te
 	assert_word(*node_word(r, N60), 20, START + NODE_UP + 1); /* the next one sweeps */
 }
 
+TEST_WITH(sweep__more_nodes_than_a_step_has_room_for__sweeps_all, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+	struct mover *h = &r->mover[4];
+
+	for (uint16_t n = 1; n < 200; n++)
+		put_node(r, 8, n, S30, 700);
+	dies_at(r, MOVE_COUNTS);
+	begin_move(r, h, S10, MOVE_SWEEPS);
+	while (h->move.state == MOVE_SWEEPS) {
+		struct step_op op[STEP_OPS_MAX];
+		uint32_t n = h->out.n;
+
+		assert_in_range(n, 1, STEP_OPS_MAX);
+		memcpy(op, h->out.op, n * sizeof(op[0]));
+		h->out.n = 0;
+		for (uint32_t i = 0; i < n; i++)
+			give_result(r, h, &op[i], STEP_DONE, rig_execute(&r->w, &op[i]));
+	}
+	for (uint32_t i = 0; i < r->view.nodes; i++)
+		assert_true(region_word_seq(*node_word(r, i)) == START + NODE_UP + 1);
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+	assert_int_equal(h->move.sweeps, 1);
+}
+
 /*
  * Run a move of h until it is over, or in this state. The first `losses` CASes of a sweep on this
  * node are lost, and change nothing.
