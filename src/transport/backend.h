@@ -81,8 +81,10 @@ struct transport_ops {
 	 * front_*() report.
 	 */
 	void (*hang_up)(struct transport *t, struct transport_out *o);
-	/* End the peer's link to us, if there is one. Calls no front_*() report. */
+	/* A member: end the peer's link to us, if there is one. Calls no front_*() report. */
 	void (*evict)(struct transport *t, uint16_t host);
+	/* Has this host a link to us, as far as we know? */
+	bool (*serves)(const struct transport *t, uint16_t host);
 	/*
 	 * Send a slot's operation. The front submits the slots of a link in the order of
 	 * posting. -EAGAIN: no room now; the front submits it again after the next
@@ -114,6 +116,7 @@ struct transport {
 	struct transport_out out[TRANSPORT_HOSTS_MAX]; /* by host - 1 */
 	/* The newest proven start of each host, by host - 1. generation 0: none. */
 	struct hello_self newest[TRANSPORT_HOSTS_MAX];
+	struct hello_list list; /* who was added */
 	struct transport_stats stats;
 	/* The rest is the front's own (front.h). */
 	struct mono now;		/* of the newest call */
@@ -167,18 +170,26 @@ void front_done(struct transport *t, struct transport_out *o, struct transport_s
 
 /* --- reports of others' links to us ---------------------------------------- */
 
-/* Is this the address of one of our hosts? The port does not matter. */
+/* Is this the address of one of our members? The port does not matter. */
 bool front_known(const struct transport *t, const struct sockaddr *from);
 /*
  * May one more unproven caller connect? 0, or -EAGAIN: disconnect it; it was counted. known:
- * front_known. Half of each limit is reserved for known callers.
+ * front_known. Half of each limit is reserved for known callers: clients cannot use it up.
  */
 int front_caller(struct transport *t, bool known, struct mono now);
 /* A caller that front_caller accepted has proven itself, has failed, or has left. */
 void front_caller_over(struct transport *t);
+/* Begin the responder's side of a hello with a caller. */
+static inline void front_answer(struct transport *t, struct hello *h,
+				const uint8_t nonce[static HELLO_NONCE])
+{
+	hello_begin(h, HELLO_RESPONDER, &t->conf, 0, nonce);
+	h->list = &t->list;
+}
+
 /*
- * May this proven host have a link to us? 0: yes, after its old link was evicted. -EPERM: it
- * was not added; otherwise as front_up.
+ * May this proven host have a link to us? 0: yes, after its old link was evicted. Otherwise as
+ * hello_listed, or as front_up; -ESTALE of a client: one that started later has a link.
  */
 int front_proven(struct transport *t, uint16_t host, const struct hello_self *peer);
 /*
@@ -196,6 +207,17 @@ void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
  * alarm is attributed to host only if the caller proved that it holds the key.
  */
 void front_refused(struct transport *t, uint16_t host, int why, struct mono now);
+
+/*
+ * May a host of this role and these rights post operations of this kind? The front asks before it
+ * posts; a backend's responder must ask, too, or give no access that allows more: a client may lie.
+ */
+static inline bool front_may(uint32_t role, uint32_t rights, enum transport_kind kind)
+{
+	if (role == TRANSPORT_MEMBER || kind == TRANSPORT_READ)
+		return true;
+	return kind != TRANSPORT_SEND && rights & TRANSPORT_ATOMICS;
+}
 
 /* table and words must be there; the other parts may. */
 static inline bool front_part_needed(enum transport_part part)

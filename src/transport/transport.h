@@ -16,6 +16,11 @@
  * region are sent. A responder destroys the old link of a host before it accepts a new one:
  * then no operation of the old link can be executed any more.
  *
+ * A *client* has a number, and calls members, but serves nothing: a tool, or a proxy. It may READ.
+ * Atomics need a right that the responder has given to its number (transport_peer.rights); SEND is
+ * for members. What it has no right to is REFUSED, and its link goes on; a responder refuses it
+ * too, whatever the client's own transport does.
+ *
  * The backends have the same contract (tests/transport/): "verbs" (RC, one protection
  * domain a peer), "shm" (hosts are processes of one machine; faults can be injected) and
  * "tcp" (two-sided: the peer's process answers).
@@ -53,6 +58,19 @@ enum transport_part {
 	TRANSPORT_PARTS,
 };
 
+/* What a host is to the others. */
+enum transport_role {
+	TRANSPORT_MEMBER, /* serves a region, calls the others, and may do all */
+	TRANSPORT_CLIENT, /* calls members, and serves nothing; may READ */
+	TRANSPORT_ROLES,
+};
+
+/* What a client may do beyond READ: a set of these bits. 0 for a member, which may do all. */
+enum transport_right {
+	TRANSPORT_ATOMICS = 1 << 0, /* CAS64 and FAA64 */
+	TRANSPORT_RIGHTS = TRANSPORT_ATOMICS,
+};
+
 enum transport_kind {
 	TRANSPORT_READ,
 	TRANSPORT_CAS64, /* compare, and if equal swap to value */
@@ -76,8 +94,12 @@ struct transport_op {
 
 /* Every operation that was posted ends in exactly one of these. */
 enum transport_outcome {
-	TRANSPORT_DONE,	   /* executed, once. SEND: the peer's transport has the message */
-	TRANSPORT_REFUSED, /* refused by the responder: not executed, and never will be */
+	TRANSPORT_DONE, /* executed, once. SEND: the peer's transport has the message */
+	/*
+	 * Refused by the responder, or by our own transport for want of a right (-EPERM): not
+	 * executed, and never will be.
+	 */
+	TRANSPORT_REFUSED,
 	/*
 	 * Not executed, and never will be. READ: there is no data. Its link has ended, or the
 	 * deadline passed (-ETIME): then the link may go on.
@@ -119,16 +141,25 @@ struct transport_event {
 struct transport_peer {
 	uint16_t host;
 	char name[TRANSPORT_NAME_MAX];	     /* for people */
-	char address[TRANSPORT_ADDRESS_MAX]; /* as transport_conf.address */
+	char address[TRANSPORT_ADDRESS_MAX]; /* as transport_conf.address; of a client: not used */
 	uint16_t port;
+	enum transport_role role;
+	uint32_t rights; /* of a client: enum transport_right */
 };
 
 struct transport_conf {
-	uint16_t host;	     /* our own number */
-	uint64_t generation; /* higher at each start of this host, > 0 */
+	uint16_t host; /* our own number */
 	/*
-	 * The highest that any host may have; 0: no limit. A peer with a higher one is refused: by
-	 * one wrong number the host could never start again.
+	 * Higher at each start of this host, > 0. Of a client: the time of its start, such as ns
+	 * since 1970. While a process with its number is connected, one that started earlier is
+	 * refused there, and one that started later replaces it.
+	 */
+	uint64_t generation;
+	enum transport_role role;
+	uint32_t rights; /* a client asks for these: enum transport_right */
+	/*
+	 * The highest that any member may have; 0: no limit. A peer with a higher one is refused:
+	 * by one wrong number the host could never start again.
 	 */
 	uint64_t generation_max;
 	/*
@@ -142,10 +173,13 @@ struct transport_conf {
 	char cluster[TRANSPORT_NAME_MAX];
 	const uint8_t *key; /* copied */
 	size_t key_len;
-	/* verbs, tcp: an IP address and port to listen at; shm: a directory, port 0 */
+	/*
+	 * verbs, tcp: an IP address and port to listen at; shm: a directory, port 0. Of a client:
+	 * the address that it calls from, or "" for any (verbs: there must be one device); port 0.
+	 */
 	char address[TRANSPORT_ADDRESS_MAX];
 	uint16_t port;
-	size_t bytes[TRANSPORT_PARTS]; /* table and words: > 0 */
+	size_t bytes[TRANSPORT_PARTS]; /* table and words: > 0; of a client all are 0 */
 	/* First contents of the atomic part, bytes[TRANSPORT_WORDS] long, copied. NULL: zeros. */
 	const uint64_t *words;
 	int64_t connect_ns;			/* limit for opening a link; 0: 2 s */
@@ -167,7 +201,7 @@ struct transport_stats {
 	/* READs and atomics that the CPU of this process executed; 0 for one-sided backends. */
 	uint64_t served;
 	uint64_t links_up, links_down;
-	/* For a wrong proof, unknown host, wrong generation, other start or agreement, limit. */
+	/* Wrong proof, role, rights, generation, other start, agreement; unknown host; limit. */
 	uint64_t refused_callers;
 	uint64_t alarms;
 };
@@ -197,7 +231,7 @@ void transport_close(struct transport *t);
 
 /*
  * The read-only part, for its owner to write: bytes[TRANSPORT_TABLE] long, zeros at open,
- * valid until close. There is no pointer to the atomic part.
+ * valid until close. There is no pointer to the atomic part. A client has none: NULL.
  */
 void *transport_table(struct transport *t);
 /* The same of any part: NULL if it is not there, and for the atomic part. */
@@ -205,8 +239,9 @@ void *transport_part(struct transport *t, enum transport_part part);
 
 /*
  * Keep a link to this peer (or to ourselves: host == conf.host; its address is not used).
- * Only hosts that were added may open links to us. -EEXIST: it was added already; -EINVAL:
- * bad number or address; -ENOMEM.
+ * Only hosts that were added may open links to us, in the role and with at most the rights that
+ * were given here. To a client no link is opened. A client adds members alone, and not itself.
+ * -EEXIST: it was added already; -EINVAL: bad number, address, role or rights; -ENOMEM.
  */
 int transport_add(struct transport *t, const struct transport_peer *p, struct mono now);
 /* End the links of both directions at once. Poll returns the results and DOWN. -ENOENT. */

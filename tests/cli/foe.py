@@ -16,7 +16,7 @@ HELLO, READ, REFUSED = 1, 2, 7
 
 
 def start(message):
-    return struct.pack("<IHH", MAGIC, 3, message)
+    return struct.pack("<IHH", MAGIC, 4, message)
 
 
 def mac(key, name, said):
@@ -51,7 +51,7 @@ class Foe:
         return said + self.take()[1]
 
     def prove(self, key, said):
-        self.put(HELLO, start(PROOF) + mac(key, "resex: proof 3", said + start(PROOF)))
+        self.put(HELLO, start(PROOF) + mac(key, "resex: proof 4", said + start(PROOF)))
         self.take()
 
 

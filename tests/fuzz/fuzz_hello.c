@@ -34,6 +34,7 @@ struct end {
 
 struct talk {
 	struct end end[2];
+	struct hello_list list; /* the responder's: the caller, as it says it is */
 };
 
 static void begin(struct talk *t)
@@ -54,6 +55,8 @@ static void begin(struct talk *t)
 			    nonce[i]);
 	}
 	t->end[RESPONDER].hello.peer = 0;
+	t->list.of[0].listed = true;
+	t->end[RESPONDER].hello.list = &t->list;
 	t->end[CALLER].len = hello_write_call(&t->end[CALLER].hello, t->end[CALLER].said);
 	FUZZ_REQUIRE(t->end[CALLER].len && t->end[CALLER].len <= HELLO_MAX);
 }
@@ -61,15 +64,15 @@ static void begin(struct talk *t)
 /* As the page says: the message's name, all that was said, this one up to its mac. */
 static void sign(const struct end *to, uint8_t *message, size_t len)
 {
-	const char *name = "resex: answer 3 ";
+	const char *name = "resex: answer 4 ";
 	struct hmac_sha256_ctx ctx;
 
 	if (len < MAC)
 		return;
 	if (to->hello.role == HELLO_RESPONDER)
-		name = "resex: proof 3  ";
+		name = "resex: proof 4  ";
 	else if (to->taken == 1)
-		name = "resex: keys 3   ";
+		name = "resex: keys 4   ";
 	hmac_sha256_set_key(&ctx, sizeof(key) - 1, key);
 	hmac_sha256_update(&ctx, 16, (const uint8_t *)name);
 	hmac_sha256_update(&ctx, to->hello.script_len, to->hello.script);
@@ -77,10 +80,15 @@ static void sign(const struct end *to, uint8_t *message, size_t len)
 	hmac_sha256_digest(&ctx, MAC, message + len - MAC);
 }
 
+static bool is_verdict(int rc)
+{
+	return rc == -EPERM || rc == -EPROTOTYPE || rc == -EOPNOTSUPP;
+}
+
 static void check_error(int rc)
 {
 	FUZZ_REQUIRE(rc == -EPROTO || rc == -EPROTONOSUPPORT || rc == -EXDEV ||
-		     rc == -EHOSTUNREACH || rc == -EACCES || rc == -EBADE);
+		     rc == -EHOSTUNREACH || rc == -EACCES || rc == -EBADE || is_verdict(rc));
 	FUZZ_REQUIRE(strlen(hello_why(rc)) > 10 && strlen(hello_why(rc)) < 100);
 }
 
@@ -110,6 +118,9 @@ static void check_end(const struct end *e)
 	FUZZ_REQUIRE(h->peer <= TRANSPORT_HOSTS_MAX);
 	FUZZ_REQUIRE(h->conf == &e->conf && h->self == e->conf.host);
 	FUZZ_REQUIRE(!e->taken || (h->peer && h->of_peer.generation && h->of_peer.start));
+	FUZZ_REQUIRE(h->of_peer.role < TRANSPORT_ROLES);
+	FUZZ_REQUIRE(!(h->of_peer.rights & ~(unsigned int)TRANSPORT_RIGHTS));
+	FUZZ_REQUIRE(h->of_peer.role == TRANSPORT_CLIENT || !h->of_peer.rights);
 }
 
 /* The message lies in memory of its own, no longer than it is. */
@@ -130,6 +141,9 @@ static void deliver(struct talk *t, int to_whom, const uint8_t *message, size_t 
 	if (rc < 0) {
 		check_error(rc);
 		FUZZ_REQUIRE(rc != -EBADE || key_held); /* of the two, both agree */
+		/* The two are within the list: another verdict is of one that holds the key. */
+		FUZZ_REQUIRE(!is_verdict(rc) ||
+			     (to_whom == CALLER && t->end[CALLER].hello.verdict));
 		to->failed = true;
 	} else {
 		/* A CALL says nothing that needs a key: who sent another is found out later. */

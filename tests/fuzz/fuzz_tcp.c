@@ -6,6 +6,7 @@
  * what comes back is held against a second, plain reading of the same bytes. UNPROVEN:
  * from the first byte on: nothing is served, however it goes. ANSWERS: what a
  * host answers to eight requests of ours (of one byte each: kind and size).
+ * CLIENT (a byte: its rights): as PROVEN, but the caller is a client, and asks for more.
  * A step: a byte n; under 200: n bytes arrive; under 250: the caller takes some of
  * its answers; from 250: there is, or is no more, room for messages.
  */
@@ -14,7 +15,7 @@
 #include "src/transport/tcp/tcp.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { PROVEN, UNPROVEN, ANSWERS, MODES };
+enum { PROVEN, UNPROVEN, ANSWERS, CLIENT, MODES };
 enum { PART = 4096, HOST = 3, INPUT = 4096 };
 
 static const uint8_t key[] = "a key of the fuzzer's own";
@@ -121,7 +122,8 @@ struct model {
 	uint64_t words[PART / 8];
 	const uint8_t *table;
 	uint32_t requests, messages;
-	bool broken; /* it would have hung up */
+	bool reads_only, silent; /* no right to atomics, to SEND */
+	bool broken;		 /* it would have hung up */
 };
 
 static uint64_t number(const uint8_t *at, int bytes)
@@ -158,7 +160,9 @@ static void model_serves(struct model *m, uint8_t type, uint8_t slot, const uint
 	uint64_t part = number(d, 4), at = number(d + 4, 4), old;
 	uint64_t len = type == 2 ? number(d + 8, 4) : 8;
 
-	if (part > 3)
+	if (type != 2 && m->reads_only)
+		model_refuses(m, slot, EPERM);
+	else if (part > 3)
 		model_refuses(m, slot, EINVAL);
 	else if (type != 2 && part != 1)
 		model_refuses(m, slot, EACCES);
@@ -190,7 +194,9 @@ static void model_reads(struct model *m, const uint8_t *at, size_t left)
 		m->broken = at[0] != 'R' || at[1] != 'x' || type < 1 || type > 7 || len > 1024;
 		if (m->broken || left < 8 + len)
 			return;
-		if (type == 5 && len) {
+		if (type == 5 && len && m->silent) {
+			model_refuses(m, at[3], EPERM);
+		} else if (type == 5 && len) {
 			m->messages++;
 			model_says(m, 6, at[3], NULL, 0);
 		} else if (type >= 2 && type <= 4 && len == length[type]) {
@@ -317,7 +323,7 @@ static void steps(struct rig *r, struct bytes *in)
 }
 
 /* A friend of ours does the hello as it should be. */
-static void prove(struct rig *r)
+static void prove(struct rig *r, enum transport_role role, uint32_t rights)
 {
 	struct transport_conf conf = r->fake.t.conf;
 	uint8_t message[HELLO_MAX], nonce[HELLO_NONCE] = { 1 };
@@ -325,6 +331,11 @@ static void prove(struct rig *r)
 	size_t len;
 
 	conf.host = HOST;
+	conf.role = role;
+	conf.rights = rights;
+	r->fake.t.list.of[HOST - 1].listed = true;
+	r->fake.t.list.of[HOST - 1].role = (uint8_t)role;
+	r->fake.t.list.of[HOST - 1].rights = (uint8_t)rights;
 	hello_begin(&h, HELLO_CALLER, &conf, 2, nonce);
 	len = hello_write_call(&h, message);
 	while (h.keys_len == 0) {
@@ -343,9 +354,11 @@ static void prove(struct rig *r)
 		     !tcp_buf_used(&r->serve.out));
 }
 
-static void compare(struct rig *r)
+static void compare(struct rig *r, enum transport_role role, uint32_t rights)
 {
-	struct model m = { .table = r->region.part[TRANSPORT_TABLE] };
+	struct model m = { .table = r->region.part[TRANSPORT_TABLE],
+			   .silent = role == TRANSPORT_CLIENT,
+			   .reads_only = role == TRANSPORT_CLIENT && !rights };
 
 	model_reads(&m, r->sent, r->sent_len);
 	FUZZ_REQUIRE((r->rc < 0) == m.broken);
@@ -356,12 +369,12 @@ static void compare(struct rig *r)
 	free(m.said);
 }
 
-static void proven(struct bytes *in)
+static void proven(struct bytes *in, enum transport_role role, uint32_t rights)
 {
 	struct rig r;
 
 	rig_init(&r);
-	prove(&r);
+	prove(&r, role, rights);
 	steps(&r, in);
 	r.fake.full = false;
 	do {
@@ -369,7 +382,7 @@ static void proven(struct bytes *in)
 		if (r.rc >= 0)
 			go(&r);
 	} while (tcp_buf_used(&r.serve.out) || r.rc > TCP_IDLE);
-	compare(&r);
+	compare(&r, role, rights);
 	rig_fini(&r);
 }
 
@@ -469,7 +482,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	switch (take8(&in) % MODES) {
 	case PROVEN:
-		proven(&in);
+		proven(&in, TRANSPORT_MEMBER, 0);
+		break;
+	case CLIENT:
+		proven(&in, TRANSPORT_CLIENT, take8(&in) & TRANSPORT_RIGHTS);
 		break;
 	case UNPROVEN:
 		unproven(&in);

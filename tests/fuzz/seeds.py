@@ -430,19 +430,25 @@ ALL_HONEST = bytes([TO_RESPONDER, TO_CALLER, TO_RESPONDER, TO_CALLER])
 
 
 def hello_start(message):
-    return struct.pack("<IHH", 0x68785352, 2, message)
+    return struct.pack("<IHH", 0x68785352, 4, message)
 
 
 def hello_step(control, message):
     return bytes([control]) + struct.pack("<H", len(message)) + message
 
 
-def hello_who(host, to, start=7, agreement=0):
-    return struct.pack("<HHIQQQ", host, to, 0, 9, start, agreement)
+def hello_who(host, to, start=7, agreement=0, role=0, rights=0):
+    return struct.pack("<HHHHQQQ", host, to, role, rights, 9, start, agreement)
 
 
-def hello_call(cluster=b"fuzz", host=1, start=7, agreement=0):
-    return hello_start(1) + hello_who(host, 2, start, agreement) + bytes(32) + cluster.ljust(64, b"\0")
+def hello_call(cluster=b"fuzz", host=1, start=7, agreement=0, role=0, rights=0):
+    return (hello_start(1) + hello_who(host, 2, start, agreement, role, rights) + bytes(32)
+            + cluster.ljust(64, b"\0"))
+
+
+def hello_answer(host=2, agreement=0, role=0, verdict=0):
+    return (hello_start(2) + hello_who(host, 1, agreement=agreement, role=role) + bytes(32)
+            + struct.pack("<II", verdict, 0) + bytes(32))
 
 
 def hello_keys(n, told=None):
@@ -458,12 +464,19 @@ HELLO = {
     "keys_long": ALL_HONEST[:3] + hello_step(3, hello_keys(128)),
     "keys_too_long": ALL_HONEST[:3] + hello_step(3, hello_keys(129)),
     "keys_wrong": ALL_HONEST[:3] + hello_step(3, hello_keys(64, 65)),
-    "answer": ALL_HONEST[:1] + hello_step(3, hello_start(2) + hello_who(2, 1) + bytes(64)),
-    "other_host": ALL_HONEST[:1] + hello_step(3, hello_start(2) + hello_who(3, 1) + bytes(64)),
-    "disagrees": ALL_HONEST[:1] + hello_step(3, hello_start(2) + hello_who(2, 1, agreement=5) + bytes(64))
+    "answer": ALL_HONEST[:1] + hello_step(3, hello_answer()),
+    "other_host": ALL_HONEST[:1] + hello_step(3, hello_answer(3)),
+    "disagrees": ALL_HONEST[:1] + hello_step(3, hello_answer(agreement=5))
     + hello_step(3, hello_keys(6)),
     "call_disagrees": hello_step(6, hello_call(agreement=5)) + hello_step(7, hello_start(3) + bytes(32)),
     "no_start": hello_step(6, hello_call(start=0)),
+    "client": hello_step(6, hello_call(role=1, rights=1)) + hello_step(7, hello_start(3) + bytes(32)),
+    "no_role": hello_step(6, hello_call(role=2)),
+    "no_rights": hello_step(6, hello_call(role=1, rights=2)),
+    "members_rights": hello_step(6, hello_call(rights=1)),
+    "verdict": ALL_HONEST[:1] + hello_step(3, hello_answer(verdict=2)) + hello_step(3, hello_keys(6)),
+    "no_verdict": ALL_HONEST[:1] + hello_step(3, hello_answer(verdict=4)),
+    "answering_client": ALL_HONEST[:1] + hello_step(3, hello_answer(role=1)),
     "proof": ALL_HONEST[:2] + hello_step(7, hello_start(3) + bytes(32)) + b"\0",
     "flip": ALL_HONEST[:2] + bytes([5]) + struct.pack("<HBB", 39, 1, 1) + ALL_HONEST[2:],
     "short": bytes([5]) + struct.pack("<HB", 135, 0) + b"\0" + ALL_HONEST,
@@ -511,6 +524,9 @@ TCP = {
     "answers": b"\2" + bytes(range(8)) + b"".join(
         frame(6, i, bytes([8 * (1 + i // 4), 8, 8, 0][i % 4])) for i in range(8)),
     "refusals": b"\2" + bytes(range(8)) + b"".join(frame(7, i, struct.pack("<I", 13 * i)) for i in range(8)),
+    "client": b"\3\0" + arrive(TCP_ALL + TCP_BAD),
+    "client_atomics": b"\3\1" + arrive(TCP_ALL + TCP_BAD),
+    "client_full": b"\3\0\xfa" + arrive(frame(5, 1, b"x") * 3 + TCP_ALL) + b"\xfa",
     "answers_wrong": b"\2" + bytes(range(8)) + frame(6, 0, bytes(8)) + frame(6, 2, bytes(8)),
 }
 

@@ -185,7 +185,7 @@ two_hosts_LDADD = libtransport.a libutil.a libcore.a $(NETTLE_LIBS) $(RDMACM_LIB
 if VERBS
 if CMOCKA
 noinst_PROGRAMS += liar_verbs
-liar_verbs_SOURCES = tests/transport/liar_verbs.c
+liar_verbs_SOURCES = tests/transport/liar_rig.h tests/transport/liar_verbs.c
 liar_verbs_LDADD = libtransport.a libutil.a libcore.a $(CMOCKA_LIBS) $(NETTLE_LIBS) \
 	$(RDMACM_LIBS) $(VERBS_LIBS)
 endif

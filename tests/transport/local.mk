@@ -16,6 +16,7 @@ tests_transport_contract_SOURCES = \
 	tests/transport/rig.c tests/transport/rig.h \
 	tests/transport/rig_ops.c \
 	tests/transport/suite.h \
+	tests/transport/t_client.c \
 	tests/transport/t_fail.c \
 	tests/transport/t_link.c \
 	tests/transport/t_many.c \

@@ -25,8 +25,8 @@ front/link.c @ tcp @ *generation* @ s/peer->generation < newest->generation/0/
 front/link.c @ shm @ *another_start* @ s/peer->start != newest->start)$/0)/
 front/link.c @ tcp @ *another_start* @ s/peer->start != newest->start)$/0)/
 front/link.c @ tcp @ *another_start* @ s/^\t\*newest = \*peer;/newest->generation = peer->generation;/
-front/link.c @ shm @ *another_start* @ s/why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;$/why == -ESTALE || why == -EBADE;/
-front/link.c @ tcp @ agreement* @ s/why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;$/why == -ESTALE || why == -ENOTUNIQ;/
+front/link.c @ shm @ *another_start* @ s/why == -ESTALE || why == -ENOTUNIQ || why == -EBADE || why == -EPERM/why == -ESTALE || why == -EBADE || why == -EPERM/
+front/link.c @ tcp @ agreement* @ s/why == -ENOTUNIQ || why == -EBADE || why == -EPERM/why == -ENOTUNIQ || why == -EPERM/
 front/transport.c @ shm @ start__not_given* @ s/rc = front_random(&c->start, sizeof(c->start));/c->start = 1;/
 front/hello.c @ shm @ *another_start* @ s/bytes_put_le(out + 24, h->of_self.start, 8);/bytes_put_le(out + 24, 1, 8);/
 front/hello.c @ tcp @ *another_start* @ s/start = bytes_get_le(in + 24, 8)/start = 1/
@@ -35,7 +35,18 @@ front/hello.c @ tcp @ agreement* @ s/return h->of_peer.agreement == h->of_self.a
 front/hello.c @ tcp @ agreement* @ s/bytes_put_le(out + 32, h->of_self.agreement, 8);/bytes_put_le(out + 32, h->of_self.agreement, 7);memset(out + 39, 0, 1);/
 shm/call.c @ shm @ agreement* @ s/= hello_ended(&o->hello, -ECONNRESET);/= -ECONNRESET;/
 tcp/call.c @ tcp @ agreement* @ s/^\trc = hello_ended(&c->hello, rc);//
-front/link.c @ tcp @ host__not_added* @ s/ || !t->out\[host - 1\].added)$/)/
+front/hello.c @ tcp @ host__not_added* @ s/!l->of\[host - 1\].listed)$/0)/
+front/hello.c @ shm @ client__as* @ s/if (self->role != l->of\[host - 1\].role)/if (0)/
+front/hello.c @ tcp @ member__as* @ s/if (self->role != l->of\[host - 1\].role)/if (0)/
+front/hello.c @ tcp @ client__asks* @ s/? -EOPNOTSUPP : 0;/? 0 : 0;/
+front/link.c @ tcp @ client__not* @ s/why == -EBADE || why == -EPERM ||/why == -EBADE ||/
+front/link.c @ shm @ two_clients* @ s/peer->generation <= newest->generation \&\& //
+front/link.c @ tcp @ two_clients* @ s/t->ops->serves(t, host))/0)/
+front/link.c @ shm @ client__began* @ s/ \&\&$/ ||/
+front/link.c @ shm @ add__of* @ s/return !own \&\& t->conf.role == TRANSPORT_MEMBER \&\&/return/
+front/transport.c @ tcp @ client__that_may* @ s/if (!front_may(t->conf.role, t->conf.rights, op->kind))/if (0)/
+front/transport.c @ shm @ client__that_serves* @ s/? client_check(c, text) : serve_check(c, text);/? 0 : serve_check(c, text);/
+shm/call.c @ shm @ client__with* @ s/front_may(s->t.conf.role, s->t.conf.rights, TRANSPORT_CAS64)/false/
 front/link.c @ shm @ remove__one* @ s/t->ops->evict(t, host);//
 front/link.c @ tcp @ remove__one* @ s/t->ops->evict(t, host);//
 front/link.c @ tcp @ deadline* @ s/op->deadline.ns <= now.ns/op->deadline.ns < now.ns/

@@ -24,6 +24,7 @@ struct fake {
 	bool done_at_once, up_at_once, down_in_submit;
 	unsigned calls[TRANSPORT_HOSTS_MAX + 1], hung_up[TRANSPORT_HOSTS_MAX + 1];
 	uint16_t evicted;
+	struct hostset serves;		       /* hosts that have a link to us */
 	struct transport_slot *sent[SENT_MAX]; /* in the order given */
 	uint64_t tag[SENT_MAX];
 	size_t n;
@@ -70,6 +71,11 @@ static inline void fake_hang_up(struct transport *t, struct transport_out *o)
 static inline void fake_evict(struct transport *t, uint16_t host)
 {
 	fake_of(t)->evicted = host;
+}
+
+static inline bool fake_serves(const struct transport *t, uint16_t host)
+{
+	return hostset_has(&((const struct fake *)t)->serves, host);
 }
 
 static inline int fake_submit(struct transport *t, struct transport_out *o,
@@ -122,6 +128,7 @@ static const struct transport_ops ops = {
 	.call = fake_call,
 	.hang_up = fake_hang_up,
 	.evict = fake_evict,
+	.serves = fake_serves,
 	.submit = fake_submit,
 	.flush = fake_flush,
 	.progress = fake_progress,

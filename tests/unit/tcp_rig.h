@@ -237,22 +237,30 @@ static inline bool tcp_closed(int fd)
 	return n == 0 || errno != EAGAIN;
 }
 
-static inline void tcp_friend_call(struct tcp_friend *f, const struct tcp_rig *r, uint16_t as,
-				   uint16_t to, uint64_t generation, uint8_t nonce)
+static inline void tcp_friend_call_as(struct tcp_friend *f, const struct tcp_rig *r,
+				      const struct transport_conf *as, uint16_t to, uint8_t nonce)
 {
 	uint8_t bytes[HELLO_NONCE], message[HELLO_MAX];
 	size_t len;
 
 	memset(f, 0, sizeof(*f));
 	f->fd = tcp_socket(&r->host[to].conf);
-	f->conf = tcp_rig_conf(as);
-	f->conf.generation = generation;
+	f->conf = *as;
 	assert_int_equal(tcp_buf_init(&f->in, 4 * TCP_ANSWER_MAX), 0);
 	assert_int_equal(tcp_buf_init(&f->out, 1 << 20), 0);
 	memset(bytes, nonce, sizeof(bytes));
 	hello_begin(&f->hello, HELLO_CALLER, &f->conf, to, bytes);
 	len = hello_write_call(&f->hello, message);
 	memcpy(tcp_frame_put(&f->out, TCP_HELLO, 0, (uint32_t)len), message, len);
+}
+
+static inline void tcp_friend_call(struct tcp_friend *f, const struct tcp_rig *r, uint16_t as,
+				   uint16_t to, uint64_t generation, uint8_t nonce)
+{
+	struct transport_conf c = tcp_rig_conf(as);
+
+	c.generation = generation;
+	tcp_friend_call_as(f, r, &c, to, nonce);
 }
 
 /* Send the bytes of out, as far as the socket accepts them. */

@@ -63,7 +63,7 @@ TEST(answer__its_mac__is_of_name_call_and_answer)
 	speak(&r, ANSWER);
 	own = r.len[ANSWER] - sizeof(mac);
 	hmac_sha256_set_key(&ctx, sizeof(key) - 1, key);
-	hmac_sha256_update(&ctx, 16, (const uint8_t *)"resex: answer 3 ");
+	hmac_sha256_update(&ctx, 16, (const uint8_t *)"resex: answer 4 ");
 	hmac_sha256_update(&ctx, r.len[CALL], r.said[CALL]);
 	hmac_sha256_update(&ctx, own, r.said[ANSWER]);
 	hmac_sha256_digest(&ctx, sizeof(mac), mac);
@@ -347,7 +347,7 @@ TEST(answer__of_another_host_that_holds_the_key__is_reported_as_that)
 		rig_init(&r);
 		speak(&r, ANSWER);
 		r.said[ANSWER][at] = 3;
-		sign(&r, ANSWER, "resex: answer 3 ", key);
+		sign(&r, ANSWER, "resex: answer 4 ", key);
 		assert_int_equal(receive(&r.caller, r.said[ANSWER], r.len[ANSWER]), -EHOSTUNREACH);
 	}
 }
@@ -366,8 +366,8 @@ TEST(answer__with_another_key__is_refused)
 
 TEST(mac__of_a_liar__is_refused_and_of_a_friend_accepted)
 {
-	static const char *const name[] = { "", "resex: answer 3 ", "resex: proof 3  ",
-					    "resex: keys 3   " };
+	static const char *const name[] = { "", "resex: answer 4 ", "resex: proof 4  ",
+					    "resex: keys 4   " };
 	struct rig r;
 
 	for (int m = ANSWER; m < MESSAGES; m++) {

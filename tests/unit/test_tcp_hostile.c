@@ -572,3 +572,106 @@ TEST(host__removed__is_hung_up_on_and_may_not_come_back)
 	assert_all_is_well(r);
 	tcp_rig_free(r);
 }
+
+/* --- a client that lies about its rights ------------------------------------------------- */
+
+/* Host 3 is a client with these rights, and sends whatever it likes. */
+static struct tcp_rig *with_client(struct tcp_friend *f, uint32_t rights)
+{
+	struct tcp_rig *r = tcp_rig_new(2);
+	struct transport_peer p = { .host = 3, .role = TRANSPORT_CLIENT, .rights = rights };
+	struct transport_conf c = tcp_rig_conf(3);
+
+	assert_int_equal(transport_add(r->host[2].t, &p, r->now), 0);
+	c.role = TRANSPORT_CLIENT;
+	c.rights = rights;
+	tcp_friend_call_as(f, r, &c, 2, 9);
+	assert_true(tcp_friend_hello(f, r));
+	return r;
+}
+
+static void is_refused(struct tcp_rig *r, struct tcp_friend *f, uint8_t slot)
+{
+	struct tcp_frame frame;
+
+	TCP_HEAR(r, f, &frame);
+	assert_int_equal(frame.type, TCP_REFUSED);
+	assert_int_equal(frame.slot, slot);
+	assert_int_equal(-(int)bytes_get_le(frame.data, 4), -EPERM);
+}
+
+static uint64_t reads(struct tcp_rig *r, struct tcp_friend *f, uint32_t offset)
+{
+	struct tcp_frame frame;
+
+	request(f, TCP_READ, TRANSPORT_WORDS, offset, 8, 7);
+	TCP_HEAR(r, f, &frame);
+	assert_int_equal(frame.type, TCP_DONE);
+	return bytes_get_le(frame.data, 8);
+}
+
+TEST(client__without_the_right__is_refused_each_word_and_served_on)
+{
+	struct tcp_friend f;
+	struct tcp_rig *r = with_client(&f, 0);
+
+	for (uint8_t i = 0; i < 5; i++) {
+		request(&f, TCP_FAA64, TRANSPORT_WORDS, 8, 1, i);
+		is_refused(r, &f, i);
+		request(&f, TCP_CAS64, TRANSPORT_WORDS, 8, 0, i);
+		is_refused(r, &f, i);
+		*tcp_frame_put(&f.out, TCP_SEND, i, 1) = 'x';
+		is_refused(r, &f, i);
+		assert_int_equal(reads(r, &f, 8), 0);
+	}
+	assert_int_equal(tcp_count(&r->host[2], TRANSPORT_MESSAGE), 0);
+	assert_true(tcp_alarm_says(&r->host[2], "a client has no right to it"));
+	assert_all_is_well(r);
+	tcp_friend_fini(&f);
+	tcp_rig_free(r);
+}
+
+TEST(client__with_atomics__changes_words_but_sends_nothing)
+{
+	struct tcp_friend f;
+	struct tcp_rig *r = with_client(&f, TRANSPORT_ATOMICS);
+	struct tcp_frame frame;
+
+	request(&f, TCP_FAA64, TRANSPORT_WORDS, 8, 5, 0);
+	TCP_HEAR(r, &f, &frame);
+	assert_int_equal(frame.type, TCP_DONE);
+	assert_int_equal(reads(r, &f, 8), 5);
+	*tcp_frame_put(&f.out, TCP_SEND, 1, 1) = 'x';
+	is_refused(r, &f, 1);
+	assert_int_equal(tcp_count(&r->host[2], TRANSPORT_MESSAGE), 0);
+	tcp_friend_fini(&f);
+	tcp_rig_free(r);
+}
+
+/* The responder decides by its list, not by what the caller says it is. */
+TEST(client__that_says_more_than_it_is__gets_no_keys)
+{
+	static const struct {
+		enum transport_role role;
+		uint32_t rights;
+		const char *says;
+	} lie[] = { { TRANSPORT_MEMBER, 0, "role" },
+		    { TRANSPORT_CLIENT, TRANSPORT_ATOMICS, "rights" } };
+
+	for (size_t i = 0; i < sizeof(lie) / sizeof(*lie); i++) {
+		struct tcp_rig *r = tcp_rig_new(2);
+		struct transport_peer p = { .host = 3, .role = TRANSPORT_CLIENT };
+		struct transport_conf c = tcp_rig_conf(3);
+		struct tcp_friend f;
+
+		assert_int_equal(transport_add(r->host[2].t, &p, r->now), 0);
+		c.role = lie[i].role;
+		c.rights = lie[i].rights;
+		tcp_friend_call_as(&f, r, &c, 2, 9);
+		assert_false(tcp_friend_hello(&f, r));
+		assert_int_equal(f.hello.keys_len, 0);
+		assert_true(tcp_alarm_says(&r->host[2], lie[i].says));
+		tcp_friend_fini(&f);
+		tcp_rig_free(r);
+	}
+}

@@ -434,6 +434,69 @@ TEST(strangers__by_ipv6__are_those_of_no_host)
 	rig_free(r);
 }
 
+/* So clients never use up the half of the limits that is the members'. */
+TEST(strangers__clients__are_among_them)
+{
+	struct transport_peer p = { .host = 9, .role = TRANSPORT_CLIENT, .address = "10.1.2.3" };
+	struct rig *r = rig_new();
+
+	assert_int_equal(transport_add(&r->f->t, &p, r->now), 0);
+	assert_false(known(r, "10.1.2.3", 7471));
+	rig_free(r);
+}
+
+/* One row: a caller with this number, role, rights, generation and start; does it get in? */
+TEST(proven__by_role_rights_and_start__as_listed)
+{
+	enum { M = TRANSPORT_MEMBER, C = TRANSPORT_CLIENT, AT = TRANSPORT_ATOMICS };
+	static const struct {
+		uint16_t host;
+		struct hello_self self;
+		bool serves; /* its number has a link */
+		int rc;
+	} row[] = {
+		{ 2, { .generation = 7, .start = 1, .role = M }, false, 0 },
+		{ 2, { .generation = 8, .start = 1, .role = C }, false, -EPROTOTYPE },
+		{ 3, { .generation = 8, .start = 1, .role = M }, false, -EPROTOTYPE },
+		{ 3, { .generation = 8, .start = 1, .role = C, .rights = AT }, false, -EOPNOTSUPP },
+		{ 4, { .generation = 8, .start = 1, .role = C, .rights = AT }, false, 0 },
+		{ 4, { .generation = 8, .start = 1, .role = C }, false, 0 },
+		{ 5, { .generation = 8, .start = 1, .role = C }, false, -EPERM },
+		/* The first start of client 3, the same again, a later one, the first again. */
+		{ 3, { .generation = 100, .start = 1, .role = C }, false, 0 },
+		{ 3, { .generation = 100, .start = 1, .role = C }, true, 0 },
+		{ 3, { .generation = 100, .start = 2, .role = C }, true, -ESTALE },
+		{ 3, { .generation = 101, .start = 2, .role = C }, true, 0 },
+		{ 3, { .generation = 100, .start = 1, .role = C }, true, -ESTALE },
+		{ 3, { .generation = 100, .start = 1, .role = C }, false, 0 },
+		{ 3, { .generation = 101, .start = 2, .role = C }, true, 0 },
+		/* A time may be above the highest generation of a member. */
+		{ 3, { .generation = 1ull << 60, .start = 3, .role = C }, true, 0 },
+	};
+	struct transport_conf c = conf_good();
+	struct rig *r;
+
+	c.generation_max = 50;
+	r = rig_with(&c);
+	assert_int_equal(add(r, 2), 0);
+	for (uint16_t h = 3; h < 5; h++) {
+		struct transport_peer p = { .host = h,
+					    .role = TRANSPORT_CLIENT,
+					    .rights = h == 4 ? AT : 0 };
+
+		assert_int_equal(transport_add(&r->f->t, &p, r->now), 0);
+	}
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		int rc;
+
+		hostset_set(&r->f->serves, row[i].host, row[i].serves);
+		rc = front_proven(&r->f->t, row[i].host, &row[i].self);
+		if (rc != row[i].rc)
+			fail_msg("row %zu: %d, not %d", i, rc, row[i].rc);
+	}
+	rig_free(r);
+}
+
 TEST(strangers__without_an_address__are_nobodys)
 {
 	const struct sockaddr nameless = { .sa_family = AF_UNSPEC };

@@ -239,7 +239,7 @@ static void caller_send(struct rig *r, struct caller *c, size_t len)
 	c->last = shm_recv(c->fd, c->msg, sizeof(c->msg), c->file);
 }
 
-static struct caller *caller_begin(struct rig *r, const uint8_t *with)
+static struct caller *caller_begin_as(struct rig *r, const uint8_t *with, enum transport_role role)
 {
 	struct caller *c = calloc(1, sizeof(*c));
 	uint8_t nonce[HELLO_NONCE] = { 1, 2, 3 };
@@ -251,12 +251,18 @@ static struct caller *caller_begin(struct rig *r, const uint8_t *with)
 					   .start = 11,
 					   .cluster = "test",
 					   .key = with,
-					   .key_len = sizeof(key) };
+					   .key_len = sizeof(key),
+					   .role = role };
 	assert_int_equal(shm_address(path, sizeof(path), r->dir.path, 2), 0);
 	assert_int_equal(shm_connect(path, &c->fd), 0);
 	hello_begin(&c->hello, HELLO_CALLER, &c->conf, 2, nonce);
 	caller_send(r, c, hello_write_call(&c->hello, c->msg));
 	return c;
+}
+
+static struct caller *caller_begin(struct rig *r, const uint8_t *with)
+{
+	return caller_begin_as(r, with, TRANSPORT_MEMBER);
 }
 
 /* The rest of the hello; `flip`: with a wrong proof. */
@@ -291,6 +297,54 @@ static struct rig *rig_responder(void)
 	add(r, 2, 1);
 	turn(r);
 	return r;
+}
+
+/* Host 2, to which host 1 is a client that may read. */
+static struct rig *rig_with_client(void)
+{
+	struct transport_peer p = { .host = 1, .role = TRANSPORT_CLIENT };
+	struct rig *r = rig_new();
+
+	assert_int_equal(try_open(r, 2, 1), 0);
+	assert_int_equal(transport_add(r->host[2].t, &p, r->now), 0);
+	turn(r);
+	return r;
+}
+
+TEST(client__without_the_right__gets_words_that_it_cannot_map_writable)
+{
+	struct rig *r = rig_with_client();
+	struct caller *c = caller_begin_as(r, key, TRANSPORT_CLIENT);
+	int words;
+	void *mem;
+
+	assert_int_equal(caller_prove(r, c, false), HELLO_READY);
+	words = c->file[TRANSPORT_WORDS];
+	assert_ptr_equal(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, words, 0),
+			 MAP_FAILED);
+	assert_int_equal(errno, EACCES);
+	assert_int_equal(pwrite(words, "x", 1, 0), -1);
+	mem = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, words, 0);
+	assert_ptr_not_equal(mem, MAP_FAILED);
+	assert_int_equal(mprotect(mem, BYTES, PROT_READ | PROT_WRITE), -1);
+	munmap(mem, BYTES);
+	caller_end(c);
+	rig_free(r);
+}
+
+TEST(client__sends_a_message__its_link_is_ended)
+{
+	struct rig *r = rig_with_client();
+	struct caller *c = caller_begin_as(r, key, TRANSPORT_CLIENT);
+
+	assert_int_equal(caller_prove(r, c, false), HELLO_READY);
+	assert_int_equal(shm_send(c->fd, "x", 1, NULL), 0);
+	turn(r);
+	assert_int_equal(shm_recv(c->fd, c->msg, sizeof(c->msg), NULL), -ECONNRESET);
+	assert_true(find(r, 2, TRANSPORT_ALARM, 1, 0) >= 0);
+	assert_int_equal(find(r, 2, TRANSPORT_MESSAGE, 1, 0), -1);
+	caller_end(c);
+	rig_free(r);
 }
 
 TEST(proven__read_only_parts__cannot_be_mapped_writable)
@@ -339,18 +393,19 @@ TEST(region_that_could_shrink__not_mapped)
 		fd[i] = memfd_create("test", MFD_ALLOW_SEALING);
 		assert_int_equal(ftruncate(fd[i], i ? BYTES : BYTES + SHM_EPOCHS_BYTES), 0);
 	}
-	assert_int_equal(shm_map(&m, fd, &keys), -EPROTO);
+	assert_int_equal(shm_map(&m, fd, &keys, true), -EPROTO);
 	fcntl(fd[0], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
-	assert_int_equal(shm_map(&m, fd, &keys), -EPROTO);
+	assert_int_equal(shm_map(&m, fd, &keys, true), -EPROTO);
 	assert_null(m.mem[0]);
 	fcntl(fd[1], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
-	assert_int_equal(shm_map(&m, fd, &keys), 0);
+	assert_int_equal(shm_map(&m, fd, &keys, true), 0);
 	shm_unmap(&m);
-	assert_int_equal(shm_map(&m, fd, &(struct shm_keys){ .bytes = { BYTES, 2 * BYTES } }),
+	assert_int_equal(shm_map(&m, fd, &(struct shm_keys){ .bytes = { BYTES, 2 * BYTES } }, true),
 			 -EPROTO);
-	assert_int_equal(shm_map(&m, fd, &(struct shm_keys){ .bytes = { BYTES, 0 } }), -EPROTO);
+	assert_int_equal(shm_map(&m, fd, &(struct shm_keys){ .bytes = { BYTES, 0 } }, true),
+			 -EPROTO);
 	shm_close(&fd[0]);
-	assert_int_equal(shm_map(&m, fd, &keys), -EPROTO);
+	assert_int_equal(shm_map(&m, fd, &keys, true), -EPROTO);
 	for (int i = 1; i < TRANSPORT_PARTS; i++)
 		shm_close(&fd[i]);
 }
@@ -369,7 +424,7 @@ static uint32_t files_kept(size_t len)
 {
 	struct rig *r = rig_new();
 	struct transport_conf conf = { .bytes = { BYTES, BYTES } };
-	struct shm_region region = { .fd = { -1, -1 } };
+	struct shm_region region = { .fd = { -1, -1 }, .words_read = -1 };
 	uint8_t big[2000] = { 0 };
 	int listener, fd;
 	char path[128];
@@ -384,7 +439,7 @@ static uint32_t files_kept(size_t len)
 	fd = accept(listener, NULL, NULL);
 	assert_true(fd >= 0);
 	before = open_files();
-	assert_int_equal(shm_send(fd, big, len, &region), 0);
+	assert_int_equal(shm_send(fd, big, len, region.fd), 0);
 	turn(r);
 	after = open_files();
 	assert_int_equal(transport_link(r->host[1].t, 2), 0);

@@ -6,11 +6,11 @@
  * endian; every message has one fixed length:
  *
  *	CALL	head, ends, nonce 32, cluster 64
- *	ANSWER	head, ends, nonce 32, mac 32
+ *	ANSWER	head, ends, nonce 32, verdict 4, zero 4, mac 32
  *	PROOF	head, mac 32
  *	KEYS	head, n 4, zero 4, n bytes, mac 32
  *	head	magic 4, version 2, message 2
- *	ends	from 2, to 2, zero 4, generation 8, start 8, agreement 8
+ *	ends	from 2, to 2, role 2, rights 2, generation 8, start 8, agreement 8
  *
  * A mac is HMAC-SHA256(key, name of the message in 16 bytes, all earlier messages, this
  * message up to the mac). The names distinguish the caller from the responder; the nonces
@@ -29,7 +29,7 @@
 #include "src/util/bytes.h"
 
 #define HELLO_MAGIC   0x68785352u /* "RSxh" */
-#define HELLO_VERSION 3u
+#define HELLO_VERSION 4u
 
 enum message { CALL = 1, ANSWER, PROOF, KEYS };
 
@@ -39,7 +39,8 @@ enum {
 	NONCE_AT = HEAD_LEN + 32,
 	ENDS_LEN = NONCE_AT + HELLO_NONCE, /* what CALL and ANSWER have in common */
 	CALL_LEN = ENDS_LEN + TRANSPORT_NAME_MAX,
-	ANSWER_LEN = ENDS_LEN + MAC,
+	SAID_LEN = ENDS_LEN + 8, /* ANSWER up to its mac */
+	ANSWER_LEN = SAID_LEN + MAC,
 	PROOF_LEN = HEAD_LEN + MAC,
 	KEYS_START = HEAD_LEN + 8, /* KEYS up to the description */
 	KEYS_LEN_MAX = KEYS_START + HELLO_KEYS_MAX + MAC,
@@ -98,9 +99,9 @@ static void make_mac(const struct hello *h, enum message m, const uint8_t *messa
 	 * valid as that of another.
 	 */
 	static const char names[][NAME_LEN + 1] = {
-		[ANSWER] = "resex: answer 3 ",
-		[PROOF] = "resex: proof 3  ",
-		[KEYS] = "resex: keys 3   ",
+		[ANSWER] = "resex: answer 4 ",
+		[PROOF] = "resex: proof 4  ",
+		[KEYS] = "resex: keys 4   ",
 	};
 	struct hmac_sha256_ctx ctx;
 
@@ -145,7 +146,8 @@ static void put_ends(const struct hello *h, enum message m, uint8_t *out)
 	put_head(out, m);
 	bytes_put_le(out + 8, h->self, 2);
 	bytes_put_le(out + 10, h->peer, 2);
-	bytes_put_le(out + 12, 0, 4);
+	bytes_put_le(out + 12, h->of_self.role, 2);
+	bytes_put_le(out + 14, h->of_self.rights, 2);
 	bytes_put_le(out + 16, h->of_self.generation, 8);
 	bytes_put_le(out + 24, h->of_self.start, 8);
 	bytes_put_le(out + 32, h->of_self.agreement, 8);
@@ -158,24 +160,62 @@ static void put_ends(const struct hello *h, enum message m, uint8_t *out)
  */
 static int check_ends(const uint8_t *in)
 {
-	uint64_t from = bytes_get_le(in + 8, 2);
+	uint64_t from = bytes_get_le(in + 8, 2), role = bytes_get_le(in + 12, 2);
+	uint64_t known = role == TRANSPORT_CLIENT ? TRANSPORT_RIGHTS : 0;
 
-	if (from < 1 || from > TRANSPORT_HOSTS_MAX || bytes_get_le(in + 12, 4) ||
-	    !bytes_get_le(in + 16, 8) || !bytes_get_le(in + 24, 8))
+	if (from < 1 || from > TRANSPORT_HOSTS_MAX || !bytes_get_le(in + 16, 8) ||
+	    !bytes_get_le(in + 24, 8))
 		return -EPROTO;
-	return 0;
+	return role < TRANSPORT_ROLES && !(bytes_get_le(in + 14, 2) & ~known) ? 0 : -EPROTO;
 }
 
 static struct hello_self get_self(const uint8_t *in)
 {
 	return (struct hello_self){ .generation = bytes_get_le(in + 16, 8),
 				    .start = bytes_get_le(in + 24, 8),
-				    .agreement = bytes_get_le(in + 32, 8) };
+				    .agreement = bytes_get_le(in + 32, 8),
+				    .role = (uint16_t)bytes_get_le(in + 12, 2),
+				    .rights = (uint16_t)bytes_get_le(in + 14, 2) };
 }
 
 static bool agreed(const struct hello *h)
 {
 	return h->of_peer.agreement == h->of_self.agreement;
+}
+
+int hello_listed(const struct hello_list *l, uint16_t host, const struct hello_self *self)
+{
+	if (!host || host > TRANSPORT_HOSTS_MAX || !l->of[host - 1].listed)
+		return -EPERM;
+	if (self->role != l->of[host - 1].role)
+		return -EPROTOTYPE;
+	return self->rights & ~(unsigned int)l->of[host - 1].rights ? -EOPNOTSUPP : 0;
+}
+
+/* The verdicts, by their number in an ANSWER. */
+static const int verdicts[] = { 0, -EPERM, -EPROTOTYPE, -EOPNOTSUPP };
+
+enum { VERDICTS = sizeof(verdicts) / sizeof(verdicts[0]) };
+
+static void put_verdict(const struct hello *h, uint8_t out[static 8])
+{
+	int rc = h->list ? hello_listed(h->list, h->peer, &h->of_peer) : 0;
+	uint32_t n = 0;
+
+	while (verdicts[n] != rc)
+		n++;
+	bytes_put_le(out, n, 4);
+	bytes_put_le(out + 4, 0, 4);
+}
+
+static int get_verdict(struct hello *h, const uint8_t in[static 8])
+{
+	uint64_t n = bytes_get_le(in, 4);
+
+	if (n >= VERDICTS || bytes_get_le(in + 4, 4))
+		return -EPROTO;
+	h->verdict = verdicts[n];
+	return 0;
 }
 
 static size_t cluster_len(const struct hello *h)
@@ -206,7 +246,9 @@ void hello_begin(struct hello *h, enum hello_role role, const struct transport_c
 	h->self = conf->host;
 	h->of_self = (struct hello_self){ .generation = conf->generation,
 					  .start = conf->start,
-					  .agreement = conf->agreement };
+					  .agreement = conf->agreement,
+					  .role = (uint16_t)conf->role,
+					  .rights = (uint16_t)conf->rights };
 	h->peer = role == HELLO_CALLER ? peer : 0;
 	memcpy(h->nonce, nonce, HELLO_NONCE);
 }
@@ -244,11 +286,12 @@ static int receive_call(struct hello *h, const uint8_t *in, size_t len, uint8_t 
 	h->of_peer = get_self(in);
 	remember(h, in, len);
 	/*
-	 * Answer also when the agreements differ: the caller then learns it from an ANSWER that it
-	 * can trust, instead of a connection that just ends.
+	 * Answer also when the agreements differ, or the caller is not within the list: the caller
+	 * then learns it from an ANSWER that it can trust, instead of a connection that just ends.
 	 */
 	put_ends(h, ANSWER, out);
-	*out_len = seal(h, ANSWER, out, ENDS_LEN);
+	put_verdict(h, out + ENDS_LEN);
+	*out_len = seal(h, ANSWER, out, SAID_LEN);
 	h->stage = WANT_PROOF;
 	return HELLO_MORE;
 }
@@ -268,6 +311,12 @@ static int receive_answer(struct hello *h, const uint8_t *in, size_t len, uint8_
 	if (bytes_get_le(in + 8, 2) != h->peer || bytes_get_le(in + 10, 2) != h->self)
 		return -EHOSTUNREACH;
 	h->of_peer = get_self(in);
+	/* A client serves nothing: what answers in its name is no client. */
+	if (h->of_peer.role != TRANSPORT_MEMBER)
+		return -EPROTO;
+	rc = get_verdict(h, in + ENDS_LEN);
+	if (rc)
+		return rc;
 	/*
 	 * Also when the agreements differ (hello.h): the responder then knows that the caller holds
 	 * the key, and can name it in its alarm.
@@ -322,8 +371,8 @@ static int receive_keys(struct hello *h, const uint8_t *in, size_t len)
 	if (bytes_get_le(in + 8, 4) != n || bytes_get_le(in + 12, 4))
 		return -EPROTO;
 	rc = unseal(h, KEYS, in, len);
-	if (!rc && !agreed(h))
-		rc = -EBADE;
+	if (!rc)
+		rc = agreed(h) ? h->verdict : -EBADE;
 	if (rc)
 		return rc;
 	memcpy(h->keys, in + KEYS_START, n);
@@ -360,7 +409,11 @@ int hello_receive(struct hello *h, const void *in, size_t len, uint8_t out[stati
 
 int hello_ended(const struct hello *h, int rc)
 {
-	return h->stage == WANT_KEYS && !agreed(h) ? -EBADE : rc;
+	if (h->stage != WANT_KEYS)
+		return rc;
+	if (!agreed(h))
+		return -EBADE;
+	return h->verdict ? h->verdict : rc;
 }
 
 const char *hello_why(int rc)
@@ -379,6 +432,14 @@ const char *hello_why(int rc)
 	case -EBADE:
 		return "settings that must be equal differ: compare cluster.json on both, see "
 		       "cluster.json(5)";
+	case -EPERM:
+		return "it does not list this number: add it to hosts[] of cluster.json there";
+	case -EPROTOTYPE:
+		return "the caller comes in another role: compare its \"role\" in cluster.json on "
+		       "both";
+	case -EOPNOTSUPP:
+		return "the caller asks for more rights: compare its \"rights\" in cluster.json on "
+		       "both";
 	case -EACCES:
 		return "its proof is wrong; give all hosts the same key, and find out which host "
 		       "it is";

@@ -76,7 +76,8 @@ static void link_end(struct transport *t, struct transport_out *o, enum link_sta
 static bool is_suspicious(int why)
 {
 	return why == -EACCES || why == -EXDEV || why == -EPROTO || why == -EPROTONOSUPPORT ||
-	       why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;
+	       why == -ESTALE || why == -ENOTUNIQ || why == -EBADE || why == -EPERM ||
+	       why == -EPROTOTYPE || why == -EOPNOTSUPP;
 }
 
 /* Did the host prove another start than the newest that we know? */
@@ -93,6 +94,11 @@ static void describe_wrong_start(const struct transport *t, uint16_t host, int w
 
 	if (host == t->conf.host)
 		snprintf(text, 128, "has this host's number: give each host its own");
+	else if (t->list.of[host - 1].role == TRANSPORT_CLIENT)
+		snprintf(
+			text, 128,
+			"started before another process with this number, which is connected: give "
+			"each its own");
 	else if (why == -ESTALE)
 		snprintf(text, 128,
 			 "comes with a generation below %llu: file lost, or number used twice? See "
@@ -148,6 +154,23 @@ static bool bytes_fit(const size_t bytes[TRANSPORT_PARTS])
 		if (!front_part_fits((enum transport_part)i, bytes[i]))
 			return false;
 	return true;
+}
+
+/*
+ * A client has no memory that others know, and no file to count its starts: its generation is a
+ * time. Of two processes with one number the later one stays, so that they do not replace each
+ * other for ever. When it has left, any start will do: a clock that was wrong once locks no client
+ * out. (An old hello cannot be replayed: each has a new nonce of ours.)
+ */
+static int client_fits(struct transport *t, uint16_t host, const struct hello_self *peer)
+{
+	struct hello_self *newest = &t->newest[host - 1];
+
+	if (peer->generation <= newest->generation && peer->start != newest->start &&
+	    t->ops->serves(t, host))
+		return -ESTALE;
+	*newest = *peer;
+	return 0;
 }
 
 /*
@@ -305,26 +328,55 @@ void links_timers(struct transport *t, struct mono now)
 
 /* --- peers -------------------------------------------------------------- */
 
+static bool peer_valid(const struct transport *t, const struct transport_peer *p)
+{
+	bool own = p->host == t->conf.host;
+
+	if (!p->host || p->host > TRANSPORT_HOSTS_MAX ||
+	    strnlen(p->name, sizeof(p->name)) == sizeof(p->name))
+		return false;
+	if (p->role == TRANSPORT_CLIENT)
+		return !own && t->conf.role == TRANSPORT_MEMBER &&
+		       !(p->rights & ~(uint32_t)TRANSPORT_RIGHTS);
+	if (p->role != TRANSPORT_MEMBER || p->rights)
+		return false;
+	if (own)
+		return t->conf.role == TRANSPORT_MEMBER;
+	return front_text_fits(p->address, sizeof(p->address)) &&
+	       !(t->ops->check && t->ops->check(p));
+}
+
+/* It may call from now on. */
+static void list_peer(struct transport *t, const struct transport_peer *p)
+{
+	t->out[p->host - 1].added = true;
+	t->list.of[p->host - 1].listed = true;
+	t->list.of[p->host - 1].role = (uint8_t)p->role;
+	t->list.of[p->host - 1].rights = (uint8_t)p->rights;
+}
+
 int transport_add(struct transport *t, const struct transport_peer *p, struct mono now)
 {
 	struct transport_out *o;
 	socklen_t len;
 
 	t->now = now;
-	if (!p->host || p->host > TRANSPORT_HOSTS_MAX ||
-	    strnlen(p->name, sizeof(p->name)) == sizeof(p->name))
-		return -EINVAL;
-	if (p->host != t->conf.host && (!front_text_fits(p->address, sizeof(p->address)) ||
-					(t->ops->check && t->ops->check(p))))
+	if (!peer_valid(t, p))
 		return -EINVAL;
 	o = &t->out[p->host - 1];
 	if (o->added)
 		return -EEXIST;
+	o->peer = *p;
+	/* It serves nothing that we could call, and its address is not a member's. */
+	if (p->role == TRANSPORT_CLIENT) {
+		o->at = (struct sockaddr_storage){ .ss_family = AF_UNSPEC };
+		list_peer(t, p);
+		return 0;
+	}
 	if (!o->slot)
 		o->slot = calloc(TRANSPORT_SLOTS, sizeof(*o->slot));
 	if (!o->slot)
 		return -ENOMEM;
-	o->peer = *p;
 	/*
 	 * The owner has a link to itself. The atomics of an HCA are atomic only against its own, so
 	 * the owner's operations on its words must go through the transport, too.
@@ -336,7 +388,7 @@ int transport_add(struct transport *t, const struct transport_peer *p, struct mo
 	/* A path (shm) is not an address: same_address then matches no caller. */
 	if (front_address(o->peer.address, o->peer.port, &o->at, &len))
 		o->at = (struct sockaddr_storage){ .ss_family = AF_UNSPEC };
-	o->added = true;
+	list_peer(t, p);
 	o->failures = 0;
 	o->state = LINK_WAITS;
 	o->due = now;
@@ -354,8 +406,9 @@ int transport_remove(struct transport *t, uint16_t host, struct mono now)
 	o = &t->out[host - 1];
 	link_end(t, o, LINK_OFF, -ECANCELED, "was taken off the list of hosts");
 	/* Both directions end: after this call, nothing that the host posted is executed here. */
-	t->ops->evict(t, host);
-	o->added = false;
+	if (t->conf.role == TRANSPORT_MEMBER)
+		t->ops->evict(t, host);
+	o->added = t->list.of[host - 1].listed = false;
 	return 0;
 }
 
@@ -430,9 +483,12 @@ void front_caller_over(struct transport *t)
 
 int front_proven(struct transport *t, uint16_t host, const struct hello_self *peer)
 {
-	if (!host || host > TRANSPORT_HOSTS_MAX || !t->out[host - 1].added)
-		return -EPERM;
-	return start_fits(t, host, peer);
+	int rc = hello_listed(&t->list, host, peer);
+
+	if (rc)
+		return rc;
+	return peer->role == TRANSPORT_CLIENT ? client_fits(t, host, peer)
+					      : start_fits(t, host, peer);
 }
 
 static const char *why_refused(int why)
@@ -455,7 +511,8 @@ static const char *why_refused(int why)
  */
 static bool is_proven(int why)
 {
-	return why == -EPERM || is_wrong_start(why) || why == -EBADE;
+	return why == -EPERM || why == -EPROTOTYPE || why == -EOPNOTSUPP || is_wrong_start(why) ||
+	       why == -EBADE;
 }
 
 void front_refused(struct transport *t, uint16_t host, int why, struct mono now)

@@ -152,7 +152,16 @@ static void start_operation(struct transport *t, const struct transport_op *op)
 	s->order = ++t->order;
 	slot_move(t, o, s, SLOT_WAITS);
 	t->stats.ops[op->kind]++;
-	front_due(t, op->deadline);
+	/*
+	 * The responder refuses it, too; but on verbs that would end the link, with all that is
+	 * outstanding on it.
+	 */
+	if (!front_may(t->conf.role, t->conf.rights, op->kind))
+		events_result(
+			t, o, s,
+			&(struct transport_event){ .outcome = TRANSPORT_REFUSED, .why = -EPERM });
+	else
+		front_due(t, op->deadline);
 }
 
 size_t transport_post(struct transport *t, const struct transport_op *op, size_t n, struct mono now,
@@ -249,6 +258,42 @@ static int conf_wrong(char text[static 256], const char *fmt, ...)
 	return -EINVAL;
 }
 
+/* What a member needs to serve, and a client does not. */
+static int serve_check(const struct transport_conf *c, char text[static 256])
+{
+	if (c->role != TRANSPORT_MEMBER || c->rights)
+		return conf_wrong(text, "the host's role or rights are not known: a member has "
+					"all rights");
+	if (c->generation_max && c->generation > c->generation_max)
+		return conf_wrong(
+			text, "the host's generation is %" PRIu64 "; it must be at most %" PRIu64,
+			c->generation, c->generation_max);
+	if (!front_text_fits(c->address, sizeof(c->address)))
+		return conf_wrong(text, "the address to listen at is empty or over %d characters",
+				  TRANSPORT_ADDRESS_MAX - 1);
+	for (int i = 0; i < TRANSPORT_PARTS; i++)
+		if (!front_part_fits((enum transport_part)i, c->bytes[i]))
+			return conf_wrong(text,
+					  "part %d of the region has %zu bytes; it must be a "
+					  "multiple of 4096 of at most %u",
+					  i, c->bytes[i], front_part_max((enum transport_part)i));
+	return 0;
+}
+
+static int client_check(const struct transport_conf *c, char text[static 256])
+{
+	if (c->rights & ~(uint32_t)TRANSPORT_RIGHTS)
+		return conf_wrong(text, "the rights %#x are not known", c->rights);
+	for (int i = 0; i < TRANSPORT_PARTS; i++)
+		if (c->bytes[i] || c->words)
+			return conf_wrong(text,
+					  "a client serves no region: all parts have 0 bytes");
+	if (c->port || strnlen(c->address, sizeof(c->address)) == sizeof(c->address))
+		return conf_wrong(text, "a client listens nowhere: its port is 0, and its address "
+					"one that it calls from, or none");
+	return 0;
+}
+
 static int conf_check(const struct transport_conf *c, char text[static 256])
 {
 	if (!c->host || c->host > TRANSPORT_HOSTS_MAX)
@@ -257,25 +302,12 @@ static int conf_check(const struct transport_conf *c, char text[static 256])
 	if (!c->generation)
 		return conf_wrong(text, "the host's generation is 0; it must be higher at each "
 					"start, from 1");
-	if (c->generation_max && c->generation > c->generation_max)
-		return conf_wrong(
-			text, "the host's generation is %" PRIu64 "; it must be at most %" PRIu64,
-			c->generation, c->generation_max);
 	if (!front_text_fits(c->cluster, sizeof(c->cluster)))
 		return conf_wrong(text, "the cluster's name is empty or over %d characters",
 				  TRANSPORT_NAME_MAX - 1);
-	if (!front_text_fits(c->address, sizeof(c->address)))
-		return conf_wrong(text, "the address to listen at is empty or over %d characters",
-				  TRANSPORT_ADDRESS_MAX - 1);
 	if (!c->key || c->key_len < TRANSPORT_KEY_MIN || c->key_len > TRANSPORT_KEY_MAX)
 		return conf_wrong(text, "the pre-shared key has %zu bytes; it must have %d to %d",
 				  c->key ? c->key_len : 0, TRANSPORT_KEY_MIN, TRANSPORT_KEY_MAX);
-	for (int i = 0; i < TRANSPORT_PARTS; i++)
-		if (!front_part_fits((enum transport_part)i, c->bytes[i]))
-			return conf_wrong(text,
-					  "part %d of the region has %zu bytes; it must be a "
-					  "multiple of 4096 of at most %u",
-					  i, c->bytes[i], front_part_max((enum transport_part)i));
 	if (c->connect_ns < 0 || c->backoff_min_ns < 0 || c->backoff_max_ns < 0)
 		return conf_wrong(text, "a time is negative; give 0 for the default");
 	if (c->backoff_min_ns > c->backoff_max_ns)
@@ -283,7 +315,7 @@ static int conf_check(const struct transport_conf *c, char text[static 256])
 				  "the shortest back-off, %lld ns, is over the longest, "
 				  "%lld ns",
 				  (long long)c->backoff_min_ns, (long long)c->backoff_max_ns);
-	return 0;
+	return c->role == TRANSPORT_CLIENT ? client_check(c, text) : serve_check(c, text);
 }
 
 static int conf_defaults(struct transport_conf *c)

@@ -99,7 +99,8 @@ static void map_peer_region(struct shm *s, uint32_t i, const int file[TRANSPORT_
 	rc = o->hello.keys_len == sizeof(keys) ? 0 : -EPROTO;
 	if (!rc) {
 		memcpy(&keys, o->hello.keys, sizeof(keys));
-		rc = shm_map(&o->map, file, &keys);
+		rc = shm_map(&o->map, file, &keys,
+			     front_may(s->t.conf.role, s->t.conf.rights, TRANSPORT_CAS64));
 	}
 	hello_wipe(&o->hello);
 	if (rc) {

@@ -2,14 +2,16 @@
 /*
  * region: the parts of a region as sealed memory files, ours and a peer's.
  *
- * The kernel enforces the rules of transport.h: no peer can map the table writable, and no owner
- * can shrink a file under its peers. A mapping outlives its owner: a peer still reads the last
- * contents of a process that was stopped or has died, as an HCA reads without the peer's CPU.
+ * The kernel enforces the rules of transport.h: no peer can map the table writable, no client
+ * without the right to atomics the words, and no owner can shrink a file under its peers. A mapping
+ * outlives its owner: a peer still reads the last contents of a process that was stopped or has
+ * died, as an HCA reads without the peer's CPU.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -49,6 +51,26 @@ static int part_open(struct shm_region *r, enum transport_part part, size_t len)
 	return fcntl(r->fd[part], F_ADD_SEALS, seals) ? -errno : 0;
 }
 
+/*
+ * The words cannot be sealed: members map them writable. So clients get another descriptor of the
+ * file, and the kernel gives no writable mapping by it.
+ */
+static int open_words_again(struct shm_region *r)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", r->fd[TRANSPORT_WORDS]);
+	r->words_read = open(path, O_RDONLY | O_CLOEXEC);
+	return r->words_read < 0 ? -errno : 0;
+}
+
+void shm_region_files(const struct shm_region *r, bool atomics, int file[TRANSPORT_PARTS])
+{
+	memcpy(file, r->fd, sizeof(r->fd));
+	if (!atomics)
+		file[TRANSPORT_WORDS] = r->words_read;
+}
+
 static size_t file_len(enum transport_part part, size_t bytes)
 {
 	return part == TRANSPORT_TABLE ? bytes + SHM_EPOCHS_BYTES : bytes;
@@ -61,6 +83,8 @@ int shm_region_open(struct shm_region *r, const struct transport_conf *c)
 	for (int i = 0; !rc && i < TRANSPORT_PARTS; i++)
 		rc = part_open(r, (enum transport_part)i,
 			       file_len((enum transport_part)i, c->bytes[i]));
+	if (!rc)
+		rc = open_words_again(r);
 	if (rc)
 		return rc;
 	/* Behind the table, in the same file: callers can read the epochs, but not write them. */
@@ -79,15 +103,15 @@ void shm_region_close(struct shm_region *r)
 		r->mem[i] = NULL;
 		shm_close(&r->fd[i]);
 	}
+	shm_close(&r->words_read);
 }
 
 /*
  * If its owner could shrink the file, a read could kill us (SIGBUS). If it were smaller than it
  * claims, too: so the size is compared.
  */
-static int part_map(struct shm_map *m, enum transport_part part, int fd, size_t len)
+static int part_map(struct shm_map *m, enum transport_part part, int fd, size_t len, int prot)
 {
-	int prot = PROT_READ | (part == TRANSPORT_WORDS ? PROT_WRITE : 0);
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 	void *mem;
@@ -104,7 +128,8 @@ static int part_map(struct shm_map *m, enum transport_part part, int fd, size_t 
 	return 0;
 }
 
-int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_keys *k)
+int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_keys *k,
+	    bool atomics)
 {
 	int rc = 0;
 
@@ -114,7 +139,9 @@ int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_k
 	for (int i = 0; !rc && i < TRANSPORT_PARTS; i++)
 		if (k->bytes[i])
 			rc = part_map(m, (enum transport_part)i, fd[i],
-				      file_len((enum transport_part)i, k->bytes[i]));
+				      file_len((enum transport_part)i, k->bytes[i]),
+				      i == TRANSPORT_WORDS && atomics ? PROT_READ | PROT_WRITE
+								      : PROT_READ);
 	if (rc) {
 		shm_unmap(m);
 		return rc;

@@ -34,9 +34,25 @@ static int queue_messages(struct shm *s, uint32_t i, int fd)
 				host, TRANSPORT_MESSAGE_MAX);
 		if (n < 0)
 			return (int)n;
+		if (s->t.out[i].peer.role == TRANSPORT_CLIENT) {
+			front_alarm(&s->t, host,
+				    "client %u sent a message, which only members may: its link "
+				    "was ended",
+				    host);
+			return -EPERM;
+		}
 		front_message(&s->t, host, msg, (uint32_t)n);
 	}
 	return -ENOBUFS;
+}
+
+static void destroy_link(struct shm *s, uint16_t host)
+{
+	/*
+	 * Ordered before the KEYS of the new link: the host finds all operations of its old link
+	 * executed, or never executed.
+	 */
+	__atomic_fetch_add(&s->region.epochs[host - 1], 1, __ATOMIC_SEQ_CST);
 }
 
 /*
@@ -57,15 +73,8 @@ void shm_in_event(struct shm *s, uint32_t i)
 	rc = queue_messages(s, i, s->in[i]);
 	if (rc != -EAGAIN && rc != -ENOBUFS)
 		shm_close(&s->in[i]);
-}
-
-static void destroy_link(struct shm *s, uint16_t host)
-{
-	/*
-	 * Ordered before the KEYS of the new link: the host finds all operations of its old link
-	 * executed, or never executed.
-	 */
-	__atomic_fetch_add(&s->region.epochs[host - 1], 1, __ATOMIC_SEQ_CST);
+	if (rc == -EPERM)
+		destroy_link(s, (uint16_t)(i + 1));
 }
 
 /*
@@ -74,6 +83,9 @@ static void destroy_link(struct shm *s, uint16_t host)
  */
 static void retire_link(struct shm *s, uint16_t host)
 {
+	/* A client sends none. */
+	if (s->t.out[host - 1].peer.role == TRANSPORT_CLIENT)
+		shm_close(&s->in[host - 1]);
 	if (s->in[host - 1] >= 0) {
 		shm_close(&s->old[host - 1]);
 		s->old[host - 1] = s->in[host - 1];
@@ -89,6 +101,11 @@ void shm_evict(struct transport *t, uint16_t host)
 	shm_close(&s->in[host - 1]);
 	shm_close(&s->old[host - 1]);
 	destroy_link(s, host);
+}
+
+bool shm_serves(const struct transport *t, uint16_t host)
+{
+	return ((const struct shm *)t)->in[host - 1] >= 0;
 }
 
 /* --- unproven callers ------------------------------------------------------------ */
@@ -146,7 +163,7 @@ static void accept_caller(struct shm *s, int fd, struct mono now)
 	}
 	h->fd = fd;
 	h->due = mono_add(now, HELLO_NS);
-	hello_begin(&h->hello, HELLO_RESPONDER, &s->t.conf, 0, nonce);
+	front_answer(&s->t, &h->hello, nonce);
 }
 
 void shm_accept(struct shm *s, struct mono now)
@@ -171,8 +188,9 @@ static void accept_proven(struct shm *s, struct shm_hello *h, struct mono now)
 	struct shm_keys keys;
 	uint16_t host = h->hello.peer;
 	uint8_t msg[HELLO_MAX];
+	const struct hello_self *peer = &h->hello.of_peer;
+	int rc = front_proven(&s->t, host, peer), file[TRANSPORT_PARTS];
 	size_t len;
-	int rc = front_proven(&s->t, host, &h->hello.of_peer);
 
 	if (rc) {
 		refuse_caller(s, h, rc, now);
@@ -187,7 +205,8 @@ static void accept_proven(struct shm *s, struct shm_hello *h, struct mono now)
 		keys.bytes[i] = s->t.conf.bytes[i];
 	keys.epoch = s->region.epochs[host - 1];
 	len = hello_write_keys(&h->hello, &keys, sizeof(keys), msg);
-	if (!shm_send(h->fd, msg, len, &s->region) &&
+	shm_region_files(&s->region, front_may(peer->role, peer->rights, TRANSPORT_CAS64), file);
+	if (!shm_send(h->fd, msg, len, file) &&
 	    !shm_watch(s->epoll, EPOLL_CTL_MOD, h->fd, EPOLLIN, SHM_ID_IN + host - 1u)) {
 		s->in[host - 1] = h->fd;
 		h->fd = -1;

@@ -99,6 +99,7 @@ static const struct transport_ops ops = {
 	.call = shm_call,
 	.hang_up = shm_hang_up,
 	.evict = shm_evict,
+	.serves = shm_serves,
 	.submit = shm_submit,
 	.progress = shm_progress,
 	.fd = shm_fd,
@@ -136,12 +137,13 @@ static int open_and_listen(struct shm *s, char text[static 256])
 
 static int watch_listener(struct shm *s, char text[static 256])
 {
-	int rc;
+	int rc = 0;
 
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	rc = s->epoll < 0
-		     ? -errno
-		     : shm_watch(s->epoll, EPOLL_CTL_ADD, s->listener, EPOLLIN, SHM_ID_LISTENER);
+	if (s->epoll < 0)
+		rc = -errno;
+	else if (s->listener >= 0) /* a client has none */
+		rc = shm_watch(s->epoll, EPOLL_CTL_ADD, s->listener, EPOLLIN, SHM_ID_LISTENER);
 	if (rc)
 		snprintf(text, 256, "the sockets cannot be watched: %s", strerror(-rc));
 	return rc;
@@ -168,7 +170,7 @@ static struct shm *shm_new(void)
 
 	if (!s)
 		return NULL;
-	s->epoll = s->listener = -1;
+	s->epoll = s->listener = s->region.words_read = -1;
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
 		s->region.fd[i] = -1;
 	for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++)
@@ -195,7 +197,7 @@ static int shm_open_host(struct transport **t, const struct transport_conf *c, s
 	}
 	/* The listener comes before epoll: callers meanwhile wait in its backlog. */
 	rc = make_hellos(s, text);
-	if (!rc)
+	if (!rc && c->role == TRANSPORT_MEMBER)
 		rc = open_and_listen(s, text);
 	if (!rc)
 		rc = watch_listener(s, text);

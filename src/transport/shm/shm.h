@@ -4,7 +4,8 @@
  *
  * A host listens at DIR/host-N.sock. A caller proves itself there, gets the parts as memory
  * files, and maps them. Only the owner can map them writable (they are sealed), except the
- * words. Then the caller executes its operations itself (exec.c). The
+ * words: a client without the right to atomics gets a descriptor of them that is open for reading
+ * alone. Then the caller executes its operations itself (exec.c). The
  * socket stays open for messages; its end is the link's end.
  *
  * The table is followed by one page of epochs. The owner raises epoch[h - 1] when it
@@ -36,6 +37,7 @@ struct shm_keys {
 
 struct shm_region {
 	int fd[TRANSPORT_PARTS];
+	int words_read; /* the words again, for clients that may only READ */
 	void *mem[TRANSPORT_PARTS];
 	size_t len[TRANSPORT_PARTS];
 	uint64_t *epochs;
@@ -111,8 +113,11 @@ static inline struct shm_out *shm_out(struct shm *s, const struct transport_out 
 
 int shm_region_open(struct shm_region *r, const struct transport_conf *c);
 void shm_region_close(struct shm_region *r);
-/* Map the files of a peer. Does not close them. */
-int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_keys *k);
+/* The files for a host that may post atomics, or may not. */
+void shm_region_files(const struct shm_region *r, bool atomics, int file[TRANSPORT_PARTS]);
+/* Map the files of a peer; the words writable if we may post atomics. Does not close them. */
+int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_keys *k,
+	    bool atomics);
 void shm_unmap(struct shm_map *m);
 
 /* --- socket.c ------------------------------------------------------------ */
@@ -127,8 +132,8 @@ int shm_connect(const char *path, int *fd);
 int shm_check_peer(int fd);
 int shm_watch(int epoll, int op, int fd, uint32_t events, uint32_t id);
 void shm_close(int *fd);
-/* A message, with the region's files beside it when r is not NULL. 0 or -errno. */
-int shm_send(int fd, const void *data, size_t len, const struct shm_region *r);
+/* A message, with TRANSPORT_PARTS files beside it when file is not NULL. 0 or -errno. */
+int shm_send(int fd, const void *data, size_t len, const int *file);
 /*
  * Receive a message. Returns its length, or -errno: -EAGAIN: none now; -ECONNRESET: the
  * other end is closed; -EMSGSIZE. file: gets the files sent with it, -1: none; NULL: discard them.
@@ -148,6 +153,7 @@ void shm_accept(struct shm *s, struct mono now);
 void shm_hello_event(struct shm *s, uint32_t i, struct mono now);
 void shm_in_event(struct shm *s, uint32_t i);
 void shm_evict(struct transport *t, uint16_t host);
+bool shm_serves(const struct transport *t, uint16_t host);
 void shm_hellos_timers(struct shm *s, struct mono now);
 void shm_hellos_due(const struct shm *s, struct mono *due);
 

@@ -140,7 +140,7 @@ int shm_watch(int epoll, int op, int fd, uint32_t events, uint32_t id)
 	return epoll_ctl(epoll, op, fd, &ev) ? -errno : 0;
 }
 
-int shm_send(int fd, const void *data, size_t len, const struct shm_region *r)
+int shm_send(int fd, const void *data, size_t len, const int *file)
 {
 	union {
 		struct cmsghdr align;
@@ -149,13 +149,13 @@ int shm_send(int fd, const void *data, size_t len, const struct shm_region *r)
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = len };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (r) {
+	if (file) {
 		m.msg_control = control.room;
 		m.msg_controllen = sizeof(control.room);
 		CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;
 		CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
 		CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(FILES);
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), r->fd, FILES);
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), file, FILES);
 	}
 	/*
 	 * MSG_NOSIGNAL: a peer that is gone is an error of this link, not the end of the process.

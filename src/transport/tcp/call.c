@@ -27,8 +27,9 @@ _Static_assert((int)TCP_HELLO_FRAME <= (int)OUT_ROOM, "a hello fits where reques
 
 /*
  * Call from the address that the peer has of us: it reserves half of its room for callers from
- * known addresses. The port is left to the kernel, and chosen only at connect
- * (IP_BIND_ADDRESS_NO_PORT): one local port may then serve connections to several peers.
+ * known addresses. A client calls from the address that it was given, if any. The port is left to
+ * the kernel, and chosen only at connect (IP_BIND_ADDRESS_NO_PORT): one local port may then serve
+ * connections to several peers.
  */
 static void bind_own(int fd, int family, const struct transport_conf *own)
 {
@@ -36,7 +37,9 @@ static void bind_own(int fd, int family, const struct transport_conf *own)
 	struct sockaddr_storage a;
 	socklen_t len;
 
-	if (front_address(own->address, own->port, &a, &len) || a.ss_family != family)
+	/* A client has no port, and a port is not used here: any will do. */
+	if (front_address(own->address, own->port ? own->port : 1, &a, &len) ||
+	    a.ss_family != family)
 		return;
 	front_any_port(&a);
 	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));

@@ -32,7 +32,7 @@ int tcp_serve_init(struct tcp_serve *s, struct transport *t, const struct tcp_re
 		rc = tcp_buf_init(&s->in, TCP_HELLO_FRAME);
 	if (!rc)
 		rc = tcp_buf_init(&s->out, TCP_HELLO_FRAME);
-	hello_begin(&s->hello, HELLO_RESPONDER, &t->conf, 0, nonce);
+	front_answer(t, &s->hello, nonce);
 	return rc;
 }
 
@@ -132,6 +132,8 @@ int tcp_serve_welcome(struct tcp_serve *s)
 	len = hello_write_keys(&s->hello, keys, sizeof(keys), out);
 	send_hello(s, out, len);
 	s->host = s->hello.peer;
+	s->role = s->hello.of_peer.role;
+	s->rights = s->hello.of_peer.rights;
 	front_caller_over(s->t);
 	hello_wipe(&s->hello);
 	return 0;
@@ -209,6 +211,8 @@ static const char *what_is_wrong(int why)
 {
 	if (why == -ERANGE)
 		return "it ends before";
+	if (why == -EPERM)
+		return "a client has no right to it";
 	return why == -EACCES ? "it is read-only" : "no such operation is posted";
 }
 
@@ -228,7 +232,10 @@ static int serve_request(struct tcp_serve *s, const struct tcp_frame *f)
 
 	if (rc)
 		return rc;
-	rc = op.kind == TRANSPORT_SEND ? 0 : check_request(s->region, &op);
+	if (!front_may(s->role, s->rights, op.kind))
+		rc = -EPERM;
+	else if (op.kind != TRANSPORT_SEND)
+		rc = check_request(s->region, &op);
 	if (rc)
 		refuse_request(s, &op, f->slot, rc);
 	else
@@ -257,7 +264,9 @@ static int step_requests(struct tcp_serve *s)
 		 * before the user's queue has room; all that its host sent after it waits as well,
 		 * since requests are answered in order.
 		 */
-		if (len > 0 && f.type == TCP_SEND && !front_message_fits(s->t, s->host))
+		if (len > 0 && f.type == TCP_SEND &&
+		    front_may(s->role, s->rights, TRANSPORT_SEND) &&
+		    !front_message_fits(s->t, s->host))
 			return TCP_WAITS;
 		rc = len < 0 ? len : serve_request(s, &f);
 		if (rc) {

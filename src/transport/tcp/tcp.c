@@ -264,6 +264,11 @@ static void tcp_evict(struct transport *t, uint16_t host)
 		caller_end(c, c->of[host - 1]);
 }
 
+static bool tcp_serves(const struct transport *t, uint16_t host)
+{
+	return ((const struct tcp *)t)->of[host - 1];
+}
+
 static int tcp_submit(struct transport *t, struct transport_out *o, struct transport_slot *s,
 		      struct mono now)
 {
@@ -382,6 +387,7 @@ static const struct transport_ops tcp_ops = {
 	.call = tcp_call,
 	.hang_up = tcp_hang_up,
 	.evict = tcp_evict,
+	.serves = tcp_serves,
 	.submit = tcp_submit,
 	.progress = tcp_progress,
 	.fd = tcp_fd,
@@ -425,8 +431,8 @@ static int open_listener(struct tcp *c, const struct sockaddr_storage *a, sockle
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
 	    bind(fd, (const struct sockaddr *)a, len) || listen(fd, BACKLOG))
 		return -errno;
-	c->epoll = c->listener.epoll = epoll_create1(EPOLL_CLOEXEC);
-	return c->epoll < 0 ? -errno : listener_watch(c);
+	c->listener.epoll = c->epoll;
+	return listener_watch(c);
 }
 
 static void describe_listen_error(int rc, const struct transport_conf *conf, char text[static 256])
@@ -449,12 +455,38 @@ static int open_error(int rc)
 	return rc == -EADDRNOTAVAIL || rc == -EAFNOSUPPORT ? -EINVAL : rc;
 }
 
+/* A host's address must be one to listen at; a client's, if it has one, one to call from. */
+static int serve_at(struct tcp *c, const struct transport_conf *conf, char text[static 256])
+{
+	bool client = conf->role == TRANSPORT_CLIENT;
+	struct sockaddr_storage a;
+	socklen_t len;
+	int rc = 0;
+
+	if (!client || conf->address[0])
+		rc = front_address(conf->address, client ? 1 : conf->port, &a, &len);
+	if (rc) {
+		snprintf(text, 256,
+			 "tcp: cannot listen at '%.100s' port %u: give one IPv4 or IPv6 address "
+			 "of this host, not all, and a port from 1",
+			 conf->address, conf->port);
+		return rc;
+	}
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	rc = c->epoll < 0 ? -errno : 0;
+	if (!rc && !client)
+		rc = allocate_region(c, conf);
+	if (!rc && !client)
+		rc = open_listener(c, &a, len);
+	if (rc)
+		describe_listen_error(rc, conf, text);
+	return rc;
+}
+
 static int tcp_open(struct transport **t, const struct transport_conf *conf, struct mono now,
 		    char text[static 256])
 {
 	struct tcp *c = calloc(1, sizeof(*c));
-	struct sockaddr_storage a;
-	socklen_t len;
 	int rc;
 
 	if (!c) {
@@ -468,19 +500,7 @@ static int tcp_open(struct transport **t, const struct transport_conf *conf, str
 	}
 	c->epoll = c->listener.fd = -1;
 	c->hellos_due.ns = INT64_MAX;
-	rc = front_address(conf->address, conf->port, &a, &len);
-	if (rc) {
-		snprintf(text, 256,
-			 "tcp: cannot listen at '%.100s' port %u: give one IPv4 or IPv6 address "
-			 "of this host, not all, and a port from 1",
-			 conf->address, conf->port);
-	} else {
-		rc = allocate_region(c, conf);
-		if (!rc)
-			rc = open_listener(c, &a, len);
-		if (rc)
-			describe_listen_error(rc, conf, text);
-	}
+	rc = serve_at(c, conf, text);
 	if (rc)
 		tcp_close(&c->t);
 	else

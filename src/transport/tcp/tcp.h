@@ -111,7 +111,8 @@ struct tcp_serve {
 	const struct tcp_region *region;
 	struct hello hello;
 	struct tcp_buf in, out;
-	uint16_t host; /* 0: not proven yet */
+	uint16_t host;	       /* 0: not proven yet */
+	uint16_t role, rights; /* of a proven host */
 	struct mono due;
 };
 

@@ -47,16 +47,18 @@ static int start_call(struct conn *c, int64_t connect_ns)
 	struct verbs *v = c->v;
 	const struct transport_peer *p = &c->out->peer; /* of ourselves too: the front sees to it */
 	struct sockaddr_storage to, from = v->own;
+	bool any = from.ss_family == AF_UNSPEC; /* a client's: the route decides */
 	socklen_t len;
 	int ret = front_address(p->address, p->port, &to, &len);
 
 	if (ret)
 		return ret;
 	/* From our own address, so that the connection uses our own device. */
-	front_any_port(&from);
+	if (!any)
+		front_any_port(&from);
 	if (rdma_create_id(v->channel, &c->id, c, RDMA_PS_TCP))
 		return -errno;
-	if (rdma_resolve_addr(c->id, (struct sockaddr *)&from, (struct sockaddr *)&to,
+	if (rdma_resolve_addr(c->id, any ? NULL : (struct sockaddr *)&from, (struct sockaddr *)&to,
 			      (int)(connect_ns / NS_PER_MS)))
 		return -errno;
 	return 0;

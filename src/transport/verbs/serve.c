@@ -4,9 +4,9 @@
  *
  * A caller gets a queue pair of its own that allows it only to SEND into a few buffers. After
  * a right PROOF: the old link of that host is destroyed; the parts of the region are
- * registered in this connection's protection domain; READ and atomics are allowed on its
- * queue pair; then it gets the keys. From then on, this host's CPU takes no part in its
- * operations.
+ * registered in this connection's protection domain; READ, and atomics if it has the right, are
+ * allowed on its queue pair; then it gets the keys. From then on, this host's CPU takes no part in
+ * its operations.
  */
 #include "src/transport/verbs/verbs.h"
 
@@ -46,7 +46,7 @@ static int accept_caller(struct conn *c, const struct rdma_conn_param *theirs)
 	p.responder_resources = theirs->responder_resources < depth ? theirs->responder_resources
 								    : depth;
 	p.qp_num = c->qp->qp_num;
-	hello_begin(&c->hello, HELLO_RESPONDER, &v->t.conf, 0, nonce);
+	front_answer(&v->t, &c->hello, nonce);
 	/* Be ready to receive before accepting: the caller's first message may overtake the last
 	 * message of the connection manager. */
 	ret = conn_ready(c, IBV_QPS_RTS);
@@ -93,6 +93,11 @@ void verbs_evict(struct transport *t, uint16_t host)
 		serve_end(c);
 }
 
+bool verbs_serves(const struct transport *t, uint16_t host)
+{
+	return ((const struct verbs *)t)->served[host - 1];
+}
+
 void serve_event(struct conn *c, const struct rdma_cm_event *e, struct mono now)
 {
 	uint16_t host = c->hello.peer;
@@ -123,20 +128,23 @@ static void serve_keys(const struct conn *c, uint8_t keys[static TRANSPORT_PARTS
 	}
 }
 
-/* Give only the rights that are needed: no remote WRITE, no relaxed ordering. */
-static int grant_access(struct conn *c)
+/*
+ * Give only the rights that are needed: no remote WRITE, no relaxed ordering. The queue pair and
+ * the words' key both lack what the peer has no right to: a device checks each of them.
+ */
+static int grant_access(struct conn *c, bool atomics)
 {
-	static const unsigned int rights[TRANSPORT_PARTS] = {
+	/* Atomics need LOCAL_WRITE: our device writes. */
+	const unsigned int change = atomics ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC : 0;
+	const unsigned int rights[TRANSPORT_PARTS] = {
 		[TRANSPORT_TABLE] = IBV_ACCESS_REMOTE_READ,
-		/* Atomics need LOCAL_WRITE: our device writes. */
-		[TRANSPORT_WORDS] = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
-				    IBV_ACCESS_REMOTE_ATOMIC,
+		[TRANSPORT_WORDS] = IBV_ACCESS_REMOTE_READ | change,
 		[TRANSPORT_LOAD] = IBV_ACCESS_REMOTE_READ,
 		[TRANSPORT_VERSIONS] = IBV_ACCESS_REMOTE_READ,
 	};
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS,
 				 .qp_access_flags = IBV_ACCESS_REMOTE_READ |
-						    IBV_ACCESS_REMOTE_ATOMIC };
+						    (atomics ? IBV_ACCESS_REMOTE_ATOMIC : 0) };
 	int ret;
 
 	for (int i = 0; i < TRANSPORT_PARTS; i++) {
@@ -155,8 +163,9 @@ static int send_keys(struct conn *c)
 {
 	struct verbs *v = c->v;
 	uint8_t keys[TRANSPORT_PARTS * 16], out[HELLO_MAX];
+	const struct hello_self *peer = &c->hello.of_peer;
 	uint16_t host = c->hello.peer;
-	int ret = front_proven(&v->t, host, &c->hello.of_peer);
+	int ret = front_proven(&v->t, host, peer);
 
 	if (ret)
 		return ret;
@@ -166,12 +175,13 @@ static int send_keys(struct conn *c)
 	 * new link sees all that the old one did.
 	 */
 	verbs_evict(&v->t, host);
-	ret = grant_access(c);
+	ret = grant_access(c, front_may(peer->role, peer->rights, TRANSPORT_CAS64));
 	if (ret)
 		return ret;
 	front_caller_over(&v->t);
 	c->state = CONN_UP;
 	c->host = host;
+	c->client = peer->role == TRANSPORT_CLIENT;
 	v->served[host - 1] = c;
 	serve_keys(c, keys);
 	ret = conn_send_hello(c, out, hello_write_keys(&c->hello, keys, sizeof(keys), out));
@@ -221,6 +231,8 @@ void serve_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 		return;
 	if (c->state == CONN_HELLO)
 		hello_message(c, conn_recv_at(c, n), wc->byte_len, now);
+	else if (c->client)
+		serve_violated(c, "it is a client, and sent a message");
 	else if (wc->byte_len && wc->byte_len <= TRANSPORT_MESSAGE_MAX)
 		front_message(&c->v->t, c->host, conn_recv_at(c, n), wc->byte_len);
 	/* Only after the message was copied: the device may write there at once. */

@@ -65,9 +65,29 @@ static int listen_at_own_address(struct verbs *v, char text[static 256])
 		return listen_failed(c, errno, text);
 	if (!v->listener->verbs) /* the address is not of one device */
 		return listen_failed(c, ENODEV, text);
-	if (rdma_listen(v->listener, BACKLOG))
+	/* A client only needs to know its device. */
+	if (c->role == TRANSPORT_MEMBER && rdma_listen(v->listener, BACKLOG))
 		return listen_failed(c, errno, text);
 	return 0;
+}
+
+/* Of a client without an address: there must be one alone. */
+static int open_only_device(struct verbs *v, char text[static 256])
+{
+	int n = 0;
+	struct ibv_device **list = ibv_get_device_list(&n);
+
+	if (list && n == 1)
+		v->device = ibv_open_device(list[0]);
+	if (list)
+		ibv_free_device_list(list);
+	if (n == 1)
+		return 0;
+	snprintf(text, 256,
+		 n ? "there are %d RDMA devices: give this client the address of the one to use"
+		   : "there are %d RDMA devices: load a driver, or use another machine",
+		 n);
+	return -ENODEV;
 }
 
 /*
@@ -76,10 +96,19 @@ static int listen_at_own_address(struct verbs *v, char text[static 256])
  */
 static int open_device(struct verbs *v, char text[static 256])
 {
-	struct ibv_device *d = v->listener->verbs->device;
-	const char *name = ibv_get_device_name(d);
+	const char *name = "";
 
-	v->device = ibv_open_device(d);
+	if (v->listener) {
+		v->device = ibv_open_device(v->listener->verbs->device);
+		name = ibv_get_device_name(v->listener->verbs->device);
+	} else {
+		int ret = open_only_device(v, text);
+
+		if (ret)
+			return ret;
+	}
+	if (v->device)
+		name = ibv_get_device_name(v->device->device);
 	if (!v->device || ibv_query_device(v->device, &v->attr)) {
 		int err = errno ? errno : EIO;
 
@@ -90,8 +119,9 @@ static int open_device(struct verbs *v, char text[static 256])
 	 * IBV_ATOMIC_HCA is enough: no CPU touches the words, and all hosts reach them by this one
 	 * device.
 	 */
-	if (v->attr.atomic_cap == IBV_ATOMIC_NONE || !conn_depth(v->attr.max_qp_rd_atom) ||
-	    !conn_depth(v->attr.max_qp_init_rd_atom)) {
+	if (v->t.conf.role == TRANSPORT_MEMBER &&
+	    (v->attr.atomic_cap == IBV_ATOMIC_NONE || !conn_depth(v->attr.max_qp_rd_atom) ||
+	     !conn_depth(v->attr.max_qp_init_rd_atom))) {
 		snprintf(text, 256,
 			 "the RDMA device %s has no atomic operations: serve at the address of one "
 			 "that has, or by the transport tcp",
@@ -182,6 +212,7 @@ static const struct transport_ops verbs_ops = {
 	.call = verbs_call,
 	.hang_up = verbs_hang_up,
 	.evict = verbs_evict,
+	.serves = verbs_serves,
 	.submit = verbs_submit,
 	.flush = verbs_flush,
 	.progress = verbs_progress,
@@ -194,6 +225,7 @@ static int verbs_open(struct transport **t, const struct transport_conf *c, stru
 {
 	struct verbs *v = calloc(1, sizeof(*v));
 	socklen_t len;
+	bool client = c->role == TRANSPORT_CLIENT;
 	int ret;
 
 	if (!v) {
@@ -207,7 +239,10 @@ static int verbs_open(struct transport **t, const struct transport_conf *c, stru
 		free(v);
 		return ret;
 	}
-	ret = front_address(c->address, c->port, &v->own, &len);
+	if (!client || c->address[0])
+		ret = front_address(c->address, client ? 1 : c->port, &v->own, &len);
+	if (!ret && client && c->address[0])
+		front_any_port(&v->own);
 	if (ret)
 		snprintf(text, 256,
 			 "\"%s\" port %u is not an address to serve at: give an IP address of an "
@@ -218,7 +253,7 @@ static int verbs_open(struct transport **t, const struct transport_conf *c, stru
 		ret = open_channel(v, text);
 	if (!ret)
 		ret = map_own_region(v, c, text);
-	if (!ret)
+	if (!ret && v->own.ss_family != AF_UNSPEC)
 		ret = listen_at_own_address(v, text);
 	if (!ret)
 		ret = open_device(v, text);

@@ -10,7 +10,8 @@
  *
  * Everything is on one device: the one with the address that we listen at. The atomics of an
  * HCA are atomic only against its own. So a caller that came in over another device is
- * refused, and the owner's link to itself uses this device, too.
+ * refused, and the owner's link to itself uses this device, too. A client does not listen: it uses
+ * the device of its address or, without one, the only device.
  */
 #ifndef RESEX_TRANSPORT_VERBS_VERBS_H
 #define RESEX_TRANSPORT_VERBS_VERBS_H
@@ -55,6 +56,7 @@ struct conn {
 	struct transport_out *out; /* caller: the link; responder: NULL */
 	enum conn_state state;
 	uint16_t host;	 /* responder: 0 until proven */
+	bool client;	 /* responder: of a client, which may send no messages */
 	uint32_t serial; /* of all connections of the handle */
 	struct rdma_cm_id *id;
 	struct ibv_pd *pd;
@@ -88,7 +90,8 @@ struct verbs {
 	int epoll;		       /* channel, comp, and the device's events */
 	bool slept;		       /* the user may have waited for that descriptor */
 	struct mono looked;	       /* when it was asked for events last */
-	struct sockaddr_storage own;   /* the address and port we listen at */
+	/* The address and port we listen at. Of a client: that we call from; AF_UNSPEC: any. */
+	struct sockaddr_storage own;
 	void *region[TRANSPORT_PARTS];
 	struct conn *conns;
 	uint32_t serials;			  /* connections made so far */
@@ -169,6 +172,7 @@ void serve_violated(struct conn *c, const char *how);
 /* Disconnect a caller that has not proven itself in time. */
 void serve_due(struct conn *c, struct mono now);
 void verbs_evict(struct transport *t, uint16_t host);
+bool verbs_serves(const struct transport *t, uint16_t host);
 
 /* --- events of descriptors (event.c) --------------------------- */
 
