@@ -35,13 +35,16 @@ void notices_init(struct notices *n, const struct cluster_conf *conf, struct exc
 	n->x = x;
 }
 
-/* The name of a host; of one that cluster.json does not have, its number. */
+/* The name of a host or a client; of one that cluster.json does not have, its number. */
 static const char *host_name(const struct notices *n, uint16_t host, char buf[static 32])
 {
 	const struct cluster_host *h = cluster_host_at(n->conf, host);
+	const struct cluster_client *c = cluster_client_at(n->conf, host);
 
 	if (h)
 		return h->name;
+	if (c)
+		return c->name;
 	snprintf(buf, 32, "host %u", host);
 	return buf;
 }

@@ -79,6 +79,24 @@ static int add_peers(struct worker *w, struct mono now, struct conf_error *e)
 	return 0;
 }
 
+/* They may call this host, and are no members: nobody else here has to know them. */
+static int add_clients(struct worker *w, struct mono now, struct conf_error *e)
+{
+	for (uint32_t i = 0; i < w->conf->clients; i++) {
+		struct transport_peer p;
+		int rc;
+
+		cluster_client_peer(w->conf, i, &p);
+		rc = transport_add(w->t, &p, now);
+		if (!rc)
+			continue;
+		conf_error_set(e, conf_exit(rc), "cluster: client \"%s\" cannot be added: %s",
+			       p.name, strerror(-rc));
+		return rc;
+	}
+	return 0;
+}
+
 static const struct member_ops *find_member(const struct cluster_conf *conf, struct conf_error *e)
 {
 	if (conf->membership == CLUSTER_STATIC)
@@ -156,6 +174,8 @@ int worker_open(struct worker *w, const struct cluster_key *key, const char *sta
 		rc = peers_open(&w->peers, w->t, w->conf->timeout_ns);
 	if (!rc)
 		rc = add_peers(w, now, e);
+	if (!rc)
+		rc = add_clients(w, now, e);
 	return rc;
 }
 

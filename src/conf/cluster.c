@@ -37,14 +37,27 @@ static const struct conf_key top_keys[] = {
 };
 #undef KEY
 
-#define KEY(...) CONF_KEY(struct cluster_host, __VA_ARGS__)
+/* An element of hosts[]: a member, or a client. */
+struct listed {
+	struct cluster_host host;
+	uint32_t role;	 /* enum transport_role */
+	uint32_t rights; /* index of rights_names[] */
+};
+
+static const char *const role_names[] = { "member", "client", NULL };
+static const char *const rights_names[] = { "read", "atomics", NULL };
+/* By the same index. */
+static const uint32_t rights_of[] = { 0, TRANSPORT_ATOMICS };
+
+#define KEY(...) CONF_KEY(struct listed, __VA_ARGS__)
 static const struct conf_key host_keys[] = {
-	{ KEY("name", STRING, name), .min = 1, .max = REGION_NAME - 1, .required = 1 },
-	{ KEY("number", UINT, number), .min = 1, .max = REGION_HOSTS_MAX, .required = 1 },
-	{ KEY("address", STRING, address), .min = 1, .max = TRANSPORT_ADDRESS_MAX - 1,
-	  .required = 1 },
-	{ KEY("port", UINT, port), .min = 1, .max = 65535 },
-	{ KEY("corosync_node", UINT, corosync_node), .min = 1, .max = UINT32_MAX },
+	{ KEY("name", STRING, host.name), .min = 1, .max = REGION_NAME - 1, .required = 1 },
+	{ KEY("number", UINT, host.number), .min = 1, .max = REGION_HOSTS_MAX, .required = 1 },
+	{ KEY("role", ENUM, role), .names = role_names },
+	{ KEY("rights", ENUM, rights), .names = rights_names },
+	{ KEY("address", STRING, host.address), .min = 1, .max = TRANSPORT_ADDRESS_MAX - 1 },
+	{ KEY("port", UINT, host.port), .min = 1, .max = 65535 },
+	{ KEY("corosync_node", UINT, host.corosync_node), .min = 1, .max = UINT32_MAX },
 	{ 0 },
 };
 #undef KEY
@@ -84,17 +97,29 @@ static int check_unique(const struct conf_doc *d, const char *path, const struct
 	return 0;
 }
 
-static int check_host(const struct cluster_conf *c, const struct conf_doc *d, const char *path,
-		      const struct cluster_host *h, struct conf_error *e)
+/* Members and clients have one range of numbers: a number says who calls. */
+static int check_listed(const struct cluster_conf *c, const struct conf_doc *d, const char *path,
+			const struct cluster_host *h, struct conf_error *e)
 {
 	const struct named n = { "host", h->name, h->number };
+	int rc = 0;
 
+	for (uint32_t k = 0; !rc && k < c->hosts; k++)
+		rc = check_unique(d, path, &n,
+				  &(struct named){ "host", c->host[k].name, c->host[k].number }, e);
+	for (uint32_t k = 0; !rc && k < c->clients; k++)
+		rc = check_unique(d, path, &n,
+				  &(struct named){ "host", c->client[k].name, c->client[k].number },
+				  e);
+	return rc;
+}
+
+static int check_corosync_node(const struct cluster_conf *c, const struct conf_doc *d,
+			       const char *path, const struct cluster_host *h, struct conf_error *e)
+{
 	for (uint32_t k = 0; k < c->hosts; k++) {
 		const struct cluster_host *o = &c->host[k];
-		const struct named other = { "host", o->name, o->number };
 
-		if (check_unique(d, path, &n, &other, e))
-			return -EINVAL;
 		if (o->corosync_node == h->corosync_node)
 			return conf_fail(
 				d, path, e,
@@ -125,6 +150,18 @@ static int check_port_unique(const struct cluster_conf *c, const struct conf_doc
 	return 0;
 }
 
+/* The index in hosts[] of the member or client of this name. */
+static uint32_t place_of(const struct conf_doc *d, const char *name)
+{
+	json_t *v;
+	size_t i;
+
+	json_array_foreach(json_object_get(d->root, "hosts"), i, v)
+		if (!strcmp(json_string_value(json_object_get(v, "name")), name))
+			break;
+	return (uint32_t)i;
+}
+
 /* Without opening anything, so that --check can do it too. */
 static int check_addresses(const struct cluster_conf *c, const struct conf_doc *d,
 			   struct conf_error *e)
@@ -136,7 +173,7 @@ static int check_addresses(const struct cluster_conf *c, const struct conf_doc *
 
 	for (uint32_t i = 0; b->check && i < c->hosts; i++) {
 		cluster_peer(c, i, &p);
-		snprintf(at, sizeof(at), "hosts[%u].address", i);
+		snprintf(at, sizeof(at), "hosts[%u].address", place_of(d, p.name));
 		if (check_port_unique(c, d, at, i, e))
 			return -EINVAL;
 		if (!b->check(&p))
@@ -146,28 +183,79 @@ static int check_addresses(const struct cluster_conf *c, const struct conf_doc *
 				 "shm, a folder",
 				 p.name, p.address);
 	}
+	for (uint32_t i = 0; b->check && i < c->clients; i++) {
+		cluster_client_peer(c, i, &p);
+		strcpy(p.address, c->client[i].address);
+		p.port = 1; /* any: a client has none */
+		snprintf(at, sizeof(at), "hosts[%u].address", place_of(d, p.name));
+		if (p.address[0] && b->check(&p))
+			return conf_fail(
+				d, at, e,
+				"client \"%s\" cannot call from \"%s\": give an IP address "
+				"of it, or none",
+				p.name, p.address);
+	}
+	return 0;
+}
+
+static int read_member(struct cluster_conf *c, const struct conf_doc *d, const char *path,
+		       const json_t *obj, struct cluster_host *h, struct conf_error *e)
+{
+	int rc;
+
+	if (!h->address[0])
+		return conf_fail(d, path, e, "host \"%s\" has no \"address\": give one", h->name);
+	if (json_object_get(obj, "rights"))
+		return conf_fail_key(d, path, "rights", e,
+				     "a member has all rights: leave \"rights\" out, or write "
+				     "\"role\": \"client\"");
+	/*
+	 * Not a default of the key: the two numbers may differ, but in most clusters they are
+	 * equal.
+	 */
+	if (!h->corosync_node)
+		h->corosync_node = h->number;
+	rc = check_corosync_node(c, d, path, h, e);
+	if (!rc)
+		c->host[c->hosts++] = *h;
+	return rc;
+}
+
+static int read_client(struct cluster_conf *c, const struct conf_doc *d, const char *path,
+		       const json_t *obj, const struct listed *l, struct conf_error *e)
+{
+	static const char *const of_members[] = { "port", "corosync_node", NULL };
+	struct cluster_client *h = &c->client[c->clients];
+
+	for (int i = 0; of_members[i]; i++)
+		if (json_object_get(obj, of_members[i]))
+			return conf_fail_key(d, path, of_members[i], e,
+					     "a client serves nothing and is no member: leave "
+					     "\"%s\" out",
+					     of_members[i]);
+	memset(h, 0, sizeof(*h));
+	strcpy(h->name, l->host.name);
+	strcpy(h->address, l->host.address);
+	h->number = l->host.number;
+	h->rights = rights_of[l->rights];
+	c->clients++;
 	return 0;
 }
 
 static int read_host(void *to, const struct conf_doc *d, const char *path, const json_t *obj,
 		     struct conf_error *e)
 {
-	struct cluster_host h = { .port = 7471 };
+	struct listed l = { .host = { .port = 7471 } };
 	struct cluster_conf *c = to;
-	int rc = conf_bind(d, path, obj, host_keys, NULL, &h, e);
+	int rc = conf_bind(d, path, obj, host_keys, NULL, &l, e);
 
+	if (!rc)
+		rc = check_listed(c, d, path, &l.host, e);
 	if (rc)
 		return rc;
-	/*
-	 * Not a default of the key: the two numbers may differ, but in most clusters they are
-	 * equal.
-	 */
-	if (!h.corosync_node)
-		h.corosync_node = h.number;
-	rc = check_host(c, d, path, &h, e);
-	if (!rc)
-		c->host[c->hosts++] = h;
-	return rc;
+	if (l.role == TRANSPORT_CLIENT)
+		return read_client(c, d, path, obj, &l, e);
+	return read_member(c, d, path, obj, &l.host, e);
 }
 
 static const struct conf_list host_list = {
@@ -178,6 +266,28 @@ static const struct conf_list host_list = {
 	.example = "[{\"name\": \"xen1\", \"number\": 1, \"address\": \"10.0.0.1\"}]",
 	.read = read_host,
 };
+
+/* Its index; c->clients: there is none. */
+static uint32_t client_named(const struct cluster_conf *c, const char *name)
+{
+	uint32_t i = 0;
+
+	while (i < c->clients && strcmp(c->client[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+static int find_client(struct cluster_conf *c, const struct conf_doc *d, const char *name,
+		       struct conf_error *e)
+{
+	c->self = client_named(c, name);
+	if (c->self < c->clients)
+		return 0;
+	return conf_fail(d, "hosts", e,
+			 "no client is called \"%.64s\": add { \"name\": \"%.64s\", \"number\": N, "
+			 "\"role\": \"client\" } to hosts[] here and on the members",
+			 name, name);
+}
 
 static int find_self(struct cluster_conf *c, const struct conf_doc *d, const char *hostname,
 		     struct conf_error *e)
@@ -196,6 +306,11 @@ static int find_self(struct cluster_conf *c, const struct conf_doc *d, const cha
 			c->self = i;
 			return 0;
 		}
+	if (client_named(c, c->host_name) < c->clients)
+		return conf_fail(d, given ? "host" : "hosts", e,
+				 "\"%s\" is a client, which serves nothing: run resexd on members "
+				 "alone",
+				 c->host_name);
 	if (given)
 		return conf_fail(d, "host", e, "unknown host \"%s\": use a name of hosts[]",
 				 c->host_name);
@@ -225,6 +340,11 @@ static int read_balancers(const struct cluster_conf *c, const struct conf_doc *d
 			k++;
 		if (!name || k == c->hosts) {
 			snprintf(at, sizeof(at), "%s.balancers[%zu]", path, i);
+			if (name && client_named(c, name) < c->clients)
+				return conf_fail(d, at, e,
+						 "\"%.64s\" is a client, and balances nothing: use "
+						 "the name of a member",
+						 name);
 			return conf_fail(d, at, e, "unknown host \"%.64s\": use a name of hosts[]",
 					 name ? name : "?");
 		}
@@ -308,8 +428,24 @@ static int read_transport(struct cluster_conf *c, const struct conf_doc *d, stru
 			 name ? name : "?");
 }
 
+/* Who reads the file: a host by its host name or by "host", or a client by its name. */
+struct reader {
+	const char *hostname, *client; /* one of them is NULL */
+};
+
+/* After a power cut all hosts and clients call at once. */
+static void set_callers(struct cluster_conf *c)
+{
+	uint32_t all = c->hosts + c->clients;
+
+	if (!c->callers)
+		c->callers = all > CALLERS_MIN ? all : CALLERS_MIN;
+	if (!c->callers_second)
+		c->callers_second = all > CALLERS_SECOND_MIN ? all : CALLERS_SECOND_MIN;
+}
+
 /* Read d, unless it could not be opened (rc), and free it. */
-static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, const char *hostname,
+static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, struct reader is,
 			 struct conf_error *e)
 {
 	static const char *const also[] = { "hosts", "services", "transport", NULL };
@@ -323,13 +459,12 @@ static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, con
 		rc = read_transport(c, d, e);
 	if (!rc)
 		rc = conf_read_list(d, "", d->root, &host_list, c, e);
-	/* After a power cut all hosts call at once. */
-	if (!rc && !c->callers)
-		c->callers = c->hosts > CALLERS_MIN ? c->hosts : CALLERS_MIN;
-	if (!rc && !c->callers_second)
-		c->callers_second = c->hosts > CALLERS_SECOND_MIN ? c->hosts : CALLERS_SECOND_MIN;
-	if (!rc)
-		rc = find_self(c, d, hostname, e);
+	if (!rc && !c->hosts)
+		rc = conf_fail(d, "hosts", e, "there are only clients: give the members, too");
+	if (!rc) {
+		set_callers(c);
+		rc = is.client ? find_client(c, d, is.client, e) : find_self(c, d, is.hostname, e);
+	}
 	if (!rc)
 		rc = conf_read_list(d, "", d->root, &service_list, c, e);
 	if (!rc)
@@ -344,7 +479,7 @@ int cluster_conf_parse(struct cluster_conf *c, const char *name, const char *tex
 	struct conf_doc d;
 	int rc = conf_parse(&d, name, text, len, e);
 
-	return read_and_free(c, &d, rc, hostname, e);
+	return read_and_free(c, &d, rc, (struct reader){ .hostname = hostname }, e);
 }
 
 int cluster_conf_load(struct cluster_conf *c, const char *file, const char *hostname,
@@ -353,7 +488,16 @@ int cluster_conf_load(struct cluster_conf *c, const char *file, const char *host
 	struct conf_doc d;
 	int rc = conf_load(&d, file, e);
 
-	return read_and_free(c, &d, rc, hostname, e);
+	return read_and_free(c, &d, rc, (struct reader){ .hostname = hostname }, e);
+}
+
+int cluster_client_load(struct cluster_conf *c, const char *file, const char *name,
+			struct conf_error *e)
+{
+	struct conf_doc d;
+	int rc = conf_load(&d, file, e);
+
+	return read_and_free(c, &d, rc, (struct reader){ .client = name }, e);
 }
 
 /* Without the number: the caller has found b by it. */
@@ -361,6 +505,12 @@ static bool same_host(const struct cluster_host *a, const struct cluster_host *b
 {
 	return a && b && !strcmp(a->name, b->name) && !strcmp(a->address, b->address) &&
 	       a->port == b->port && a->corosync_node == b->corosync_node;
+}
+
+static bool same_client(const struct cluster_client *a, const struct cluster_client *b)
+{
+	return a && b && !strcmp(a->name, b->name) && !strcmp(a->address, b->address) &&
+	       a->rights == b->rights;
 }
 
 /* The keys that may differ between hosts. All others are in the agreement. */
@@ -374,12 +524,15 @@ static bool same_local(const struct cluster_conf *a, const struct cluster_conf *
 
 bool cluster_conf_same(const struct cluster_conf *a, const struct cluster_conf *b)
 {
-	bool same = a->hosts == b->hosts && same_local(a, b) &&
+	bool same = a->hosts == b->hosts && a->clients == b->clients && same_local(a, b) &&
 		    cluster_agreement(a) == cluster_agreement(b);
 
 	/* Names and addresses are not in the agreement, so they are compared here. */
 	for (uint32_t i = 0; same && i < a->hosts; i++)
 		same = same_host(&a->host[i], cluster_host_at(b, (uint16_t)a->host[i].number));
+	for (uint32_t i = 0; same && i < a->clients; i++)
+		same = same_client(&a->client[i],
+				   cluster_client_at(b, (uint16_t)a->client[i].number));
 	return same;
 }
 

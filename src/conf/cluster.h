@@ -2,7 +2,7 @@
 /*
  * cluster: cluster.json (man cluster.json(5)): which hosts share state, and how.
  *
- * Read once, when resexd starts. The same file can be used on every host. Errors
+ * Read once, when resexd or a client starts. The same file can be used on every host. Errors
  * name file, line, column, the value and the remedy (src/util/conf.h).
  */
 #ifndef RESEX_CONF_CLUSTER_H
@@ -28,6 +28,17 @@ struct cluster_host {
 	uint64_t corosync_node; /* its nodeid; default: number */
 };
 
+/*
+ * A program that reads the members' memory and serves nothing: no member, and in no agreement, so
+ * that it can be added to one host's file after the other.
+ */
+struct cluster_client {
+	char name[REGION_NAME];
+	uint64_t number;		     /* of the same range as the hosts' */
+	char address[TRANSPORT_ADDRESS_MAX]; /* from which it calls; "": any */
+	uint32_t rights;		     /* enum transport_right */
+};
+
 struct cluster_service {
 	char name[REGION_NAME];
 	uint64_t number;	  /* 1 .. REGION_SERVICES_MAX - 1 */
@@ -47,7 +58,9 @@ struct cluster_conf {
 	uint64_t callers, callers_second;
 	struct cluster_host host[REGION_HOSTS_MAX];
 	uint32_t hosts;
-	uint32_t self; /* index of this host */
+	uint32_t self; /* index of this host; of cluster_client_load: of this client */
+	struct cluster_client client[REGION_HOSTS_MAX];
+	uint32_t clients;
 	struct cluster_service service[CLUSTER_SERVICES_MAX];
 	uint32_t services;
 };
@@ -60,6 +73,10 @@ int cluster_conf_load(struct cluster_conf *c, const char *file, const char *host
 		      struct conf_error *e);
 int cluster_conf_parse(struct cluster_conf *c, const char *name, const char *text, size_t len,
 		       const char *hostname, struct conf_error *e);
+
+/* The same for a program that is the client of this name. */
+int cluster_client_load(struct cluster_conf *c, const char *file, const char *name,
+			struct conf_error *e);
 
 /* True if both mean the same, in whatever order they list it: then no restart is needed. */
 bool cluster_conf_same(const struct cluster_conf *a, const struct cluster_conf *b);
@@ -101,7 +118,11 @@ uint64_t cluster_agreement(const struct cluster_conf *c);
 const struct cluster_service *cluster_service_find(const struct cluster_conf *c, const char *name);
 /* Fill p with the address of host[i], for the transport. */
 void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p);
+/* The same of client[i], as members add it. */
+void cluster_client_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p);
 /* The host with this number, or NULL. */
 const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_t number);
+/* The client with this number, or NULL. */
+const struct cluster_client *cluster_client_at(const struct cluster_conf *c, uint16_t number);
 
 #endif

@@ -23,6 +23,25 @@ const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_
 	return NULL;
 }
 
+const struct cluster_client *cluster_client_at(const struct cluster_conf *c, uint16_t number)
+{
+	for (uint32_t i = 0; i < c->clients; i++)
+		if (c->client[i].number == number)
+			return &c->client[i];
+	return NULL;
+}
+
+void cluster_client_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p)
+{
+	const struct cluster_client *h = &c->client[i];
+
+	memset(p, 0, sizeof(*p));
+	p->host = (uint16_t)h->number;
+	p->role = TRANSPORT_CLIENT;
+	p->rights = h->rights;
+	strcpy(p->name, h->name);
+}
+
 void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p)
 {
 	const struct cluster_host *h = &c->host[i];

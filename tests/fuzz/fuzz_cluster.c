@@ -4,7 +4,12 @@
  * text; an accepted file names each host, number and service once, has this host in
  * it, and times under which no host acts under a broken lock.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memfd_create */
+#endif
 #include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "src/conf/cluster.h"
 #include "tests/fuzz/fuzz.h"
@@ -54,6 +59,29 @@ static void check_hosts(const struct cluster_conf *c)
 	}
 }
 
+/* Clients are none of the hosts, and share no name or number with them. */
+static void check_clients(const struct cluster_conf *c)
+{
+	FUZZ_REQUIRE(c->clients <= REGION_HOSTS_MAX - c->hosts);
+	for (uint32_t i = 0; i < c->clients; i++) {
+		const struct cluster_client *h = &c->client[i];
+		struct transport_peer p;
+
+		FUZZ_REQUIRE(h->number >= 1 && h->number <= REGION_HOSTS_MAX);
+		FUZZ_REQUIRE(h->name[0] && memchr(h->name, 0, sizeof(h->name)));
+		FUZZ_REQUIRE(memchr(h->address, 0, sizeof(h->address)));
+		FUZZ_REQUIRE(!(h->rights & ~(uint32_t)TRANSPORT_RIGHTS));
+		FUZZ_REQUIRE(cluster_client_at(c, (uint16_t)h->number) == h);
+		FUZZ_REQUIRE(!cluster_host_at(c, (uint16_t)h->number));
+		for (uint32_t k = 0; k < c->hosts; k++)
+			FUZZ_REQUIRE(strcmp(c->host[k].name, h->name) != 0);
+		for (uint32_t k = 0; k < i; k++)
+			FUZZ_REQUIRE(strcmp(c->client[k].name, h->name) != 0);
+		cluster_client_peer(c, i, &p);
+		FUZZ_REQUIRE(p.role == TRANSPORT_CLIENT && p.rights == h->rights);
+	}
+}
+
 static void check_services(const struct cluster_conf *c)
 {
 	struct hostset known = { { 0 } };
@@ -88,6 +116,27 @@ static void check_same(const struct cluster_conf *c)
 	FUZZ_REQUIRE(!cluster_conf_same(c, &other) && cluster_agreement(&other) != agreement);
 }
 
+/* The same file, read by a client of it. */
+static void check_reader(const struct cluster_conf *c, const uint8_t *data, size_t size)
+{
+	static struct cluster_conf other;
+	struct conf_error e;
+	char path[40];
+	int fd;
+
+	if (!c->clients)
+		return;
+	fd = memfd_create("cluster", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	FUZZ_REQUIRE(!cluster_client_load(&other, path, c->client[0].name, &e));
+	FUZZ_REQUIRE(!strcmp(other.client[other.self].name, c->client[0].name));
+	FUZZ_REQUIRE(cluster_agreement(&other) == cluster_agreement(c));
+	FUZZ_REQUIRE(cluster_client_load(&other, path, c->host_name, &e) == -EINVAL);
+	close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct cluster_conf c;
@@ -109,8 +158,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	check_hosts(&c);
+	check_clients(&c);
 	check_services(&c);
 	check_same(&c);
+	check_reader(&c, data, size);
 	FUZZ_REQUIRE(c.transport < 3 && c.membership <= CLUSTER_COROSYNC);
 	FUZZ_REQUIRE(c.hold_ns > 0 && c.timeout_ns > 0 && c.drift <= 100000);
 	FUZZ_REQUIRE(cluster_break_ns(&c) > c.hold_ns + c.timeout_ns);

@@ -119,6 +119,15 @@ CLUSTER = {
               ' "balancers": ["y"]}]}' % HOSTS,
     "twice": '{"cluster": "c", "hosts": [{"name": "xen1", "number": 1, "address": "a"},'
              ' {"name": "xen1", "number": 2, "address": "a"}]}',
+    "clients": '{"cluster": "c", "hosts": [{"name": "xen1", "number": 1, "address": "a"}, {"name": "peek",'
+               ' "number": 2, "role": "client"}, {"name": "cache", "number": 3, "role": "client", "rights": "atomics",'
+               ' "address": "b"}], "services": [{"name": "a", "number": 1, "balancers": ["xen1"]}]}',
+    "client_balances": '{"cluster": "c", "hosts": [{"name": "xen1", "number": 1, "address": "a"}, {"name": "peek",'
+                       ' "number": 2, "role": "client"}], "services": [{"name": "a", "number": 1,'
+                       ' "balancers": ["peek"]}]}',
+    "client_serves": '{"cluster": "c", "hosts": [{"name": "xen1", "number": 1, "address": "a"}, {"name": "peek",'
+                     ' "number": 2, "role": "client", "port": 9}]}',
+    "only_clients": '{"cluster": "c", "hosts": [{"name": "xen1", "number": 1, "role": "client"}]}',
     "empty": "{}",
 }
 

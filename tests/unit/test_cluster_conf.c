@@ -346,6 +346,126 @@ RIG_TEST(hosts_256__are_taken_and_one_more_is_refused)
 	assert_non_null(strstr(e.text, "1 to 256 hosts"));
 }
 
+/* --- clients ---------------------------------------------------------------------- */
+
+#define PEEK "{\"name\": \"peek\", \"number\": 200, \"role\": \"client\"}"
+#define CACHE                                                                                      \
+	"{\"name\": \"cache\", \"number\": 201, \"role\": \"client\", \"rights\": \"atomics\"}"
+#define WITH(...) HEAD "\"hosts\": [" HOST1 ", " HOST2 ", " __VA_ARGS__ "]}"
+
+RIG_TEST(client__listed_among_the_hosts__is_no_member)
+{
+	struct cluster_conf *c = *state;
+	struct transport_peer p;
+
+	take(c, HEAD "\"hosts\": [" PEEK ", " HOST1 ", " CACHE ", " HOST2 "]}", "xen2");
+	assert_int_equal(c->hosts, 2);
+	assert_int_equal(c->self, 1);
+	assert_int_equal(c->clients, 2);
+	assert_null(cluster_host_at(c, 200));
+	assert_ptr_equal(cluster_client_at(c, 201), &c->client[1]);
+	assert_null(cluster_client_at(c, 1));
+	cluster_client_peer(c, 0, &p);
+	assert_int_equal(p.host, 200);
+	assert_int_equal(p.role, TRANSPORT_CLIENT);
+	assert_int_equal(p.rights, 0);
+	cluster_client_peer(c, 1, &p);
+	assert_string_equal(p.name, "cache");
+	assert_int_equal(p.rights, TRANSPORT_ATOMICS);
+	cluster_peer(c, 0, &p);
+	assert_int_equal(p.role, TRANSPORT_MEMBER);
+	/* A host may say what it is. */
+	take(c,
+	     HEAD "\"hosts\": [{\"name\": \"xen1\", \"number\": 1, \"role\": \"member\", "
+		  "\"address\": \"10.0.0.1\"}]}",
+	     "xen1");
+	assert_int_equal(c->clients, 0);
+}
+
+/* So that it can be added to one file after the other; a reload still sees it. */
+TEST(client__added__changes_no_agreement_but_the_file)
+{
+	assert_true(agreement_of(WITH(PEEK)) == agreement_of(HEAD BOTH "}"));
+	assert_true(agreement_of(WITH(CACHE)) == agreement_of(HEAD BOTH "}"));
+	assert_true(same_as(WITH(PEEK ", " CACHE), WITH(CACHE ", " PEEK)));
+	assert_false(same_as(WITH(PEEK), HEAD BOTH "}"));
+	assert_false(same_as(HEAD BOTH "}", WITH(PEEK)));
+	assert_false(same_as(WITH(PEEK), WITH(CACHE)));
+	assert_false(same_as(WITH(CACHE), WITH("{\"name\": \"cache\", \"number\": 201, "
+					       "\"role\": \"client\"}")));
+	assert_false(same_as(WITH(PEEK), WITH("{\"name\": \"peek\", \"number\": 200, \"role\": "
+					      "\"client\", \"address\": \"10.0.0.9\"}")));
+}
+
+RIG_TEST(client__that_cannot_be__is_refused_with_place_and_remedy)
+{
+	static const struct {
+		const char *text, *host, *said;
+	} rows[] = {
+		{ WITH("{\"name\": \"p\", \"number\": 1, \"role\": \"client\"}"), "xen1",
+		  "number 1 is already used by \"xen1\"" },
+		{ WITH(PEEK ", {\"name\": \"p\", \"number\": 200, \"role\": \"client\"}"), "xen1",
+		  "number 200 is already used by \"peek\"" },
+		{ HEAD "\"hosts\": [" PEEK ", {\"name\": \"peek\", \"number\": 1, \"address\": "
+		       "\"10.0.0.1\"}]}",
+		  "peek", "\"peek\" is listed twice" },
+		{ WITH("{\"name\": \"p\", \"number\": 9, \"role\": \"client\", \"port\": 1}"),
+		  "xen1", "leave \"port\" out" },
+		{ WITH("{\"name\": \"p\", \"number\": 9, \"role\": \"client\", "
+		       "\"corosync_node\": 1}"),
+		  "xen1", "leave \"corosync_node\" out" },
+		{ WITH("{\"name\": \"p\", \"number\": 9, \"role\": \"guest\"}"), "xen1", "guest" },
+		{ WITH("{\"name\": \"p\", \"number\": 9, \"role\": \"client\", \"rights\": "
+		       "\"write\"}"),
+		  "xen1", "write" },
+		{ WITH("{\"name\": \"p\", \"number\": 9, \"role\": \"client\", \"address\": "
+		       "\"10.0.0.300\"}"),
+		  "xen1", "cannot call from \"10.0.0.300\"" },
+		{ WITH("{\"name\": \"p\", \"number\": 9, \"address\": \"10.0.0.3\", "
+		       "\"rights\": \"read\"}"),
+		  "xen1", "a member has all rights" },
+		{ WITH("{\"name\": \"p\", \"number\": 9}"), "xen1",
+		  "host \"p\" has no \"address\"" },
+		{ HEAD "\"hosts\": [" PEEK "]}", "peek", "only clients" },
+		{ WITH(PEEK), "peek.example.org", "\"peek\" is a client, which serves nothing" },
+		{ HEAD "\"host\": \"peek\", \"hosts\": [" HOST1 ", " PEEK "]}", "xen1",
+		  "\"peek\" is a client, which serves nothing" },
+		{ HEAD "\"hosts\": [" HOST1 ", " PEEK "], \"services\": [{\"name\": \"w\", "
+		       "\"number\": 1, \"balancers\": [\"peek\"]}]}",
+		  "xen1", "\"peek\" is a client, and balances nothing" },
+	};
+	struct conf_error e;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		memset(&e, 0, sizeof(e));
+		if (cluster_conf_parse(*state, "f", rows[i].text, strlen(rows[i].text),
+				       rows[i].host, &e) != -EINVAL)
+			fail_msg("row %zu was accepted", i);
+		if (!strstr(e.text, rows[i].said))
+			fail_msg("row %zu: \"%s\" does not say \"%s\"", i, e.text, rows[i].said);
+		assert_true(e.line >= 1 && e.column >= 1);
+	}
+}
+
+RIG_TEST(client__reads_the_file__by_its_own_name)
+{
+	struct cluster_conf *c = *state;
+	struct conf_error e = { 0 };
+	struct tmpdir d;
+
+	tmp_open(&d);
+	/* "host" is of the member whose file it is. */
+	tmp_write(&d, "f",
+		  HEAD "\"host\": \"xen2\", \"hosts\": [" HOST1 ", " HOST2 ", " PEEK ", " CACHE
+		       "]}");
+	assert_int_equal(cluster_client_load(c, tmp_at(&d, "f"), "cache", &e), 0);
+	assert_string_equal(c->client[c->self].name, "cache");
+	assert_int_equal(cluster_client_load(c, tmp_at(&d, "f"), "xen1", &e), -EINVAL);
+	assert_non_null(strstr(e.text, "no client is called \"xen1\": add"));
+	assert_int_equal(cluster_client_load(c, tmp_at(&d, "none"), "cache", &e), -ENOENT);
+	tmp_close(&d);
+}
+
 /* --- the key ---------------------------------------------------------------------- */
 
 TEST(key__of_the_owner_alone__is_taken_without_its_newline)
@@ -496,7 +616,7 @@ RIG_TEST(man_page__its_examples_are_good)
 	struct examples ex;
 
 	examples_open(&ex, "man/cluster.json.5");
-	assert_int_equal(ex.n, 2);
+	assert_int_equal(ex.n, 3);
 #ifdef HAVE_VERBS
 	take(c, ex.text[0], "xen2");
 	assert_string_equal(transport_backends[c->transport]->name, "verbs");
@@ -504,4 +624,7 @@ RIG_TEST(man_page__its_examples_are_good)
 	take(c, ex.text[1], "xen3");
 	assert_int_equal(c->host[2].corosync_node, 13);
 	assert_int_equal(c->service[0].balancers.word[0], 3);
+	take(c, ex.text[2], "xen2");
+	assert_int_equal(c->clients, 2);
+	assert_int_equal(c->client[1].rights, TRANSPORT_ATOMICS);
 }
