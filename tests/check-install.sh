@@ -10,6 +10,7 @@ expected() {
 	cat <<'END'
 /usr/bin/benchex
 /usr/bin/resex
+/usr/bin/resex-peek
 /usr/include/resex/agent_socket.h
 /usr/include/resex/flow.h
 /usr/include/resex/policy.h
@@ -24,6 +25,7 @@ expected() {
 /usr/share/bash-completion/completions/benchex
 /usr/share/bash-completion/completions/resex
 /usr/share/bash-completion/completions/resex-agent
+/usr/share/bash-completion/completions/resex-peek
 /usr/share/bash-completion/completions/resexd
 /usr/share/doc/resex/examples/cluster.json
 /usr/share/doc/resex/examples/ice-like.trace

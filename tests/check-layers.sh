@@ -54,6 +54,7 @@ ibmon/scan*            ibmon/ !ibmon/agent/ !ibmon/ring/ ibmon/ring/ring.h ibmon
 ibmon/*                ibmon/ !ibmon/agent/ !ibmon/ring/ ibmon/ring/ring.h src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/agent_socket.h resex/exit.h config.h @libc jansson.h infiniband/ rdma/
 src/cli/*              src/cli/ src/core/ src/util/ config.h @libc jansson.h resex/exit.h
+src/peek/*             src/peek/ src/core/ src/util/ src/conf/cluster.h src/shared/region.h src/transport/transport.h src/cli/table.h resex/exit.h config.h @libc jansson.h
 src/tick/domains*      src/tick/ src/core/ src/hv/hv.h @pure
 src/tick/actor*        src/tick/ src/core/ src/hv/hv.h src/util/clock.h @pure unistd.h
 src/tick/*             src/tick/ src/core/ src/hv/dom.h ibmon/scan.h ibmon/ring/mtu.h policies/policies.h src/util/clock.h @pure stdatomic.h sys/eventfd.h unistd.h
@@ -287,6 +288,9 @@ ibmon/report/plant.c|#include "src/util/log.h"|may not include src/util/log.h
 ibmon/report/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not name CLOCK_MONOTONIC
 src/cli/plant.c|#include "src/engine/engine.h"|may not include src/engine/engine.h
 src/cli/plant.c|#include "ibmon/ring/ring.h"|may not include ibmon/ring/ring.h
+src/peek/plant.c|#include "src/cluster/cluster.h"|may not include src/cluster/cluster.h
+src/peek/plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h
+src/peek/plant.c|clock_gettime(CLOCK_REALTIME, &ts);|may not call clock_gettime
 src/counters/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
 src/counters/plant.c|#include "src/sim/sim.h"|may not include src/sim/sim.h
 src/counters/sim_plant.c|#include "src/sim/model.h"|may not include src/sim/model.h

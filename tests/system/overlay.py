@@ -17,7 +17,8 @@ import cpio
 HERE = os.path.dirname(os.path.abspath(__file__))
 # What scenarios run; one that is missing fails the scenarios that need it.
 PROGRAMS = {
-    "resexd": "/usr/sbin/", "resex": "/usr/bin/", "benchex": "/usr/bin/", "resex-agent": "/usr/sbin/",
+    "resexd": "/usr/sbin/", "resex": "/usr/bin/", "resex-peek": "/usr/bin/", "benchex": "/usr/bin/",
+    "resex-agent": "/usr/sbin/",
     "rdmaload": "/t/", "hvprobe": "/t/", "hvguest": "/t/", "domtool": "/t/", "scribble": "/t/", "latload": "/t/",
     "rdmaodd": "/t/", "rdmabrief": "/t/", "reseed": "/t/", "ringrec": "/t/", "agentbeat": "/t/",
     "bxliar": "/t/", "liar_verbs": "/t/", "two_hosts": "/t/", "lock_hosts": "/t/", "move_hosts": "/t/",

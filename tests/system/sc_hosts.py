@@ -200,6 +200,7 @@ def wait_state(d, name, state, seconds=20):
 
 def daemon(vm, number, **settings):
     hosts = [{"name": "xen%d" % (i + 1), "number": i + 1, "address": at} for i, at in enumerate((A, B))]
+    hosts.append({"name": "peek", "number": 200, "role": "client"})
     conf = {"cluster": "pair", "host": "xen%d" % number, "transport": "verbs", "key_file": "/run/key",
             "timeout": "2s", "hosts": hosts, "services": [{"name": "web", "number": 1}]}
     vm.sh("echo 0123456789abcdef0123456789abcdef >/run/key; chmod 600 /run/key; mkdir -p /var/lib/resex")
@@ -233,6 +234,10 @@ def daemons(vms):
         check(theirs["mtus_sent"] > 0 and theirs["cap"] == CAP and theirs["allocated"] > 0,
               "the guest as the other host reads it: %s" % theirs)
         load.finish()
+        # A client in the dom0 of the second host: over the cable, and over its own device.
+        peek = vms[1].run("resex-peek -j -w 30 -c /h/files/cluster.json", 60)
+        read = {h["name"]: (h["state"], h.get("guests")) for h in peek.json()["hosts"]}
+        check(peek.rc == 0 and read == {"xen1": ("beats", 1), "xen2": ("beats", 0)}, "resex-peek read %s" % read)
         first.signal("STOP")
         silent = wait_state(second, "xen1", "silent")
         check([x["name"] for x in silent["guests"]] == ["one"], "a silent host's guests are gone: %s" % silent)

@@ -26,11 +26,33 @@ def suite(vm, command, seconds):
           (command, r.rc, "; ".join(failed[:6]) or r.out[-400:]))
 
 
+def peek(vm):
+    """resex-peek reads a resexd over verbs, with nothing but READs, and without an address of its own."""
+    conf = {"cluster": "one", "host": "xen1", "transport": "verbs", "key_file": "/run/key",
+            "hosts": [{"name": "xen1", "number": 1, "address": A}, {"name": "peek", "number": 200, "role": "client"}],
+            "services": [{"name": "web", "number": 1}]}
+    files = {"cluster_file": vm.put("cluster.json", json.dumps(conf)), "links": [{"name": "sim0", "rate": "1GiB/s"}],
+             "socket": "/run/sock", "state_dir": "/run/state", "lock_file": "/run/lock", "lock_memory": False}
+    vm.sh("echo 0123456789abcdef0123456789abcdef >/run/key; chmod 600 /run/key; "
+          "(sh -c 'echo $$ >/run/resexd.pid; exec resexd --hv sim -c %s' >/h/files/resexd.log 2>&1; "
+          "echo $? >/run/resexd.rc) &" % vm.put("resexd.json", json.dumps(files)))
+    wait_for("answer of resexd", 20, lambda: vm.run("resex -s /run/sock -j info").rc == 0, 0.2)
+    said = vm.run("resex-peek -j -w 20 -c /h/files/cluster.json 2>&1", 60)
+    check(said.rc == 0, "resex-peek ended with %d: %s" % (said.rc, said.out[-400:]))
+    host, service = said.json()["hosts"][0], said.json()["services"][0]
+    vm.note("resex-peek: %s; %s" % (host, service))
+    check(host["state"] == "beats" and host["guests"] == 2, "resex-peek read %s" % host)
+    check(service["service"] == "web" and service["lock"] == "free", "resex-peek read %s" % service)
+    vm.sh("kill -TERM $(cat /run/resexd.pid); i=0; until [ -s /run/resexd.rc ] || [ $i -ge 100 ]; do usleep 100000; "
+          "i=$((i+1)); done; [ $(cat /run/resexd.rc) = 0 ]", 60)
+
+
 def transport(vm):
     vm.sh("[ -e /dev/infiniband/rdma_cm ] || /t/rxe.sh")
     vm.sh("/usr/sbin/ip addr add %s/24 dev dummy0" % B)
     suite(vm, "/t/contract verbs %s %s" % (A, B), 300)
     suite(vm, "/t/liar_verbs " + A, 100)
+    peek(vm)
 
 
 # --- two VMs --------------------------------------------------------------------------
