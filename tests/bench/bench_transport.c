@@ -6,6 +6,8 @@
  *	resex-bench-transport onesided [DATA]
  *	resex-bench-transport part shm		READ a part of 64 MiB whole, and check it
  *	resex-bench-transport part tcp|verbs ADDRESS
+ *	resex-bench-transport pause shm		the longest call of poll while peers come and go
+ *	resex-bench-transport pause tcp|verbs ADDRESS
  *	resex-bench-transport verbs ADDRESS KIND N	(for sc_transport_bench.py; prints ns each)
  *
  * The target is a process of its own, which sleeps until it is woken. The caller posts one
@@ -34,6 +36,7 @@
 #include "src/transport/transport.h"
 #include "src/util/clock.h"
 #include "tests/bench/measure.h"
+#include "tests/bench/transport_pause.h"
 
 enum { TARGET = 2, CALLER = 1, PART = 65536, PORT = 19750, ROUNDS_MAX = 100, OPS_MAX = 2000 };
 enum { CLOCK_EACH = 64 };
@@ -542,8 +545,19 @@ static int verbs(const char *address, const char *kind, int n)
 static int usage(void)
 {
 	fprintf(stderr, "usage: resex-bench-transport latency | onesided [DATA] | part shm | "
-			"part tcp|verbs ADDRESS | verbs ADDRESS read|cas64|faa64 N\n");
+			"part tcp|verbs ADDRESS | pause shm | pause tcp|verbs ADDRESS | "
+			"verbs ADDRESS read|cas64|faa64 N\n");
 	return 2;
+}
+
+static int longest_pause(const char *backend, const char *address)
+{
+	const struct transport_backend *b = transport_find(backend);
+
+	if (!b)
+		return 2;
+	transport_pause(b, address, b->has_ports ? PORT : 0);
+	return 0;
 }
 
 /* The target was killed, and its socket is still there. */
@@ -551,7 +565,7 @@ static void remove_folder(const char *dir)
 {
 	char path[64];
 
-	for (int n = 1; n <= 2; n++) {
+	for (int n = 1; n <= 5; n++) {
 		snprintf(path, sizeof(path), "%s/host-%d.sock", dir, n);
 		unlink(path);
 	}
@@ -572,6 +586,8 @@ static int in_folder(int argc, char **argv)
 		onesided(dir, argc == 3 ? argv[2] : NULL);
 	else if (argc == 3 && !strcmp(argv[1], "part") && !strcmp(argv[2], "shm"))
 		rc = part("shm", dir);
+	else if (argc == 3 && !strcmp(argv[1], "pause") && !strcmp(argv[2], "shm"))
+		rc = longest_pause("shm", dir);
 	else
 		rc = usage();
 	remove_folder(dir);
@@ -586,6 +602,8 @@ int main(int argc, char **argv)
 		rc = verbs(argv[2], argv[3], atoi(argv[4]));
 	else if (argc == 4 && !strcmp(argv[1], "part") && strcmp(argv[2], "shm") != 0)
 		rc = part(argv[2], argv[3]);
+	else if (argc == 4 && !strcmp(argv[1], "pause") && strcmp(argv[2], "shm") != 0)
+		rc = longest_pause(argv[2], argv[3]);
 	else
 		return in_folder(argc, argv);
 	return rc == 2 ? usage() : rc;

@@ -10,7 +10,8 @@ CLEANFILES += resex-bench resex-bench-report
 
 EXTRA_PROGRAMS += resex-bench-transport
 EXTRA_DIST += tests/bench/onesided.gp
-resex_bench_transport_SOURCES = tests/bench/bench_transport.c $(MEASURE)
+resex_bench_transport_SOURCES = tests/bench/bench_transport.c tests/bench/transport_pause.c \
+	tests/bench/transport_pause.h $(MEASURE)
 resex_bench_transport_LDADD = libtransport.a libutil.a libcore.a $(NETTLE_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)
 CLEANFILES += resex-bench-transport
 

@@ -67,3 +67,4 @@ def transport_bench(vm):
                 name, statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs),
                 statistics.median(ratios), " ".join("%.2f" % x for x in ratios)))
         f.write("\n" + vm.sh("/t/resex-bench-transport part verbs %s" % HOST, 300))
+        f.write("\n" + vm.sh("/t/resex-bench-transport pause verbs %s" % HOST, 300))
