@@ -76,12 +76,17 @@ struct transport_ops {
 	 */
 	int (*call)(struct transport *t, struct transport_out *o, struct mono now);
 	/*
-	 * End our link to this peer, or the call, at once: after this returns, nothing
-	 * of it touches a slot or its buffer any more. The front ends the slots. Calls no
-	 * front_*() report.
+	 * End our link to this peer, or the call, at once: after this returns, nothing of it
+	 * touches a slot any more, or the buffer of one whose operation is done. Buffers of the
+	 * others may still be written, but not when the next link to this peer is up. The front
+	 * ends the slots. Calls no front_*() report. Blocks nobody.
 	 */
 	void (*hang_up)(struct transport *t, struct transport_out *o);
-	/* A member: end the peer's link to us, if there is one. Calls no front_*() report. */
+	/*
+	 * A member: end the peer's link to us, if there is one. What the peer has posted on it
+	 * may still be executed until the peer has a new link. Calls no front_*() report. Blocks
+	 * nobody.
+	 */
 	void (*evict)(struct transport *t, uint16_t host);
 	/* Has this host a link to us, as far as we know? */
 	bool (*serves)(const struct transport *t, uint16_t host);
@@ -203,8 +208,9 @@ void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /*
  * A caller that front_caller accepted was disconnected: count it and raise an alarm. host:
- * the number that it claims; 0: none. why: of hello_receive or front_proven, or -ETIMEDOUT. The
- * alarm is attributed to host only if the caller proved that it holds the key.
+ * the number that it claims; 0: none. why: of hello_receive or front_proven; -ETIMEDOUT; -EBUSY: it
+ * is proven, but its old link is not destroyed yet. The alarm is attributed to host only if the
+ * caller proved that it holds the key.
  */
 void front_refused(struct transport *t, uint16_t host, int why, struct mono now);
 

@@ -27,5 +27,6 @@ libtransport_a_SOURCES += \
 	src/transport/verbs/call.c \
 	src/transport/verbs/conn.c \
 	src/transport/verbs/event.c \
+	src/transport/verbs/reaper.c src/transport/verbs/reaper.h \
 	src/transport/verbs/serve.c
 endif

@@ -244,7 +244,10 @@ void *transport_part(struct transport *t, enum transport_part part);
  * -EEXIST: it was added already; -EINVAL: bad number, address, role or rights; -ENOMEM.
  */
 int transport_add(struct transport *t, const struct transport_peer *p, struct mono now);
-/* End the links of both directions at once. Poll returns the results and DOWN. -ENOENT. */
+/*
+ * End the links of both directions at once. Poll returns the results and DOWN. Of what the host has
+ * posted, an operation that has begun may still be executed. -ENOENT.
+ */
 int transport_remove(struct transport *t, uint16_t host, struct mono now);
 /* The number of the link to host if it is up; 0 if not. */
 uint32_t transport_link(const struct transport *t, uint16_t host);

@@ -399,8 +399,10 @@ endif
 
 if CMOCKA
 if VERBS
-check_PROGRAMS += tests/unit/test_transport_verbs
-TESTS += tests/unit/test_transport_verbs
+check_PROGRAMS += tests/unit/test_transport_verbs tests/unit/test_reaper
+TESTS += tests/unit/test_transport_verbs tests/unit/test_reaper
+tests_unit_test_reaper_SOURCES = tests/unit/test_reaper.c
+tests_unit_test_reaper_LDADD = libtransport.a $(UNIT_LIBS)
 tests_unit_test_transport_verbs_SOURCES = tests/unit/test_transport_verbs.c
 tests_unit_test_transport_verbs_LDADD = libtransport.a $(UNIT_LIBS) $(NETTLE_LIBS) \
 	$(RDMACM_LIBS) $(VERBS_LIBS)

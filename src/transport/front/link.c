@@ -405,7 +405,7 @@ int transport_remove(struct transport *t, uint16_t host, struct mono now)
 		return -ENOENT;
 	o = &t->out[host - 1];
 	link_end(t, o, LINK_OFF, -ECANCELED, "was taken off the list of hosts");
-	/* Both directions end: after this call, nothing that the host posted is executed here. */
+	/* Both directions end. Of what the host posted, only what has begun is still executed. */
 	if (t->conf.role == TRANSPORT_MEMBER)
 		t->ops->evict(t, host);
 	o->added = t->list.of[host - 1].listed = false;
@@ -500,6 +500,8 @@ static const char *why_refused(int why)
 		return "it proved nothing in time";
 	case -EAGAIN:
 		return "too many callers at once";
+	case -EBUSY:
+		return "its old link was not destroyed in time: is our RDMA device at fault?";
 	default:
 		return hello_why(why);
 	}
@@ -512,7 +514,7 @@ static const char *why_refused(int why)
 static bool is_proven(int why)
 {
 	return why == -EPERM || why == -EPROTOTYPE || why == -EOPNOTSUPP || is_wrong_start(why) ||
-	       why == -EBADE;
+	       why == -EBADE || why == -EBUSY;
 }
 
 void front_refused(struct transport *t, uint16_t host, int why, struct mono now)

@@ -51,6 +51,7 @@ static int start_call(struct conn *c, int64_t connect_ns)
 	socklen_t len;
 	int ret = front_address(p->address, p->port, &to, &len);
 
+	c->state = CONN_RESOLVES;
 	if (ret)
 		return ret;
 	/* From our own address, so that the connection uses our own device. */
@@ -85,12 +86,25 @@ int verbs_call(struct transport *t, struct transport_out *o, struct mono now)
 		return -ENOMEM;
 	c->out = o;
 	c->host = host;
+	v->calls[host - 1] = c;
+	/* The front's limit for a call (connect_ns) includes this wait. */
+	if (conn_lingers(v, o, host))
+		return 0;
 	ret = start_call(c, t->conf.connect_ns);
 	if (ret)
-		conn_end(c);
-	else
-		v->calls[host - 1] = c;
+		verbs_hang_up(t, o);
 	return ret;
+}
+
+void call_resume(struct conn *c, struct mono now)
+{
+	int ret;
+
+	if (conn_lingers(c->v, c->out, c->host))
+		return;
+	ret = start_call(c, c->v->t.conf.connect_ns);
+	if (ret)
+		link_down(c, ret, strerror(-ret), now);
 }
 
 void verbs_hang_up(struct transport *t, struct transport_out *o)

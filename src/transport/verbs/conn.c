@@ -9,6 +9,7 @@
 #include "src/transport/verbs/verbs.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -245,15 +246,39 @@ int conn_ready(struct conn *c, enum ibv_qp_state state)
 
 void conn_end(struct conn *c)
 {
+	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
+
 	/*
 	 * The struct stays in the list: callers up the stack still have pointers to it. free_ended
-	 * frees it at the end of the progress.
+	 * frees it at the end of a progress, when it is destroyed.
 	 */
 	if (c->state == CONN_OVER)
 		return;
 	c->state = CONN_OVER;
-	/* On soft-RoCE this waits until the network stack has released its packets: seconds, if
-	 * our own port is down. An HCA has no packets there. */
+	/* It refuses the peer from now on, however long its destruction takes. */
+	if (c->qp)
+		ibv_modify_qp(c->qp, &error, IBV_QP_STATE);
+	hello_wipe(&c->hello);
+	reaper_give(c->v->reaper, &c->reap);
+}
+
+bool conn_lingers(const struct verbs *v, const struct transport_out *out, uint16_t host)
+{
+	for (const struct conn *c = v->conns; c; c = c->next)
+		if (c->state == CONN_OVER && !c->destroyed && c->out == out && c->host == host)
+			return true;
+	return false;
+}
+
+/* On the reaper's thread. Nobody else uses these fields of a connection that is OVER. */
+void conn_destroy(struct reap *item)
+{
+	struct conn *c = (struct conn *)((char *)item - offsetof(struct conn, reap));
+
+	/*
+	 * On soft-RoCE this waits until the network stack has released its packets: seconds, if our
+	 * own port is down. An HCA has no packets there.
+	 */
 	if (c->qp)
 		ibv_destroy_qp(c->qp);
 	if (c->cq)
@@ -270,12 +295,4 @@ void conn_end(struct conn *c)
 	/* The kernel tells the peer, and does not wait for an answer. */
 	if (c->id)
 		rdma_destroy_id(c->id);
-	hello_wipe(&c->hello);
-	c->qp = NULL;
-	c->cq = NULL;
-	memset(c->part, 0, sizeof(c->part));
-	c->mr = NULL;
-	c->pd = NULL;
-	c->mem = NULL;
-	c->id = NULL;
 }

@@ -3,14 +3,16 @@
  * event: events of the descriptors: connections, completions, alarms.
  *
  * One epoll descriptor watches the connection manager's channel, the channel of all
- * completion queues, and the device's asynchronous events. All are non-blocking. Each event
- * is acknowledged before it is handled: destroying an object with unacknowledged events
- * would wait for them for ever.
+ * completion queues, the device's asynchronous events, and the reaper. All are non-blocking. Each
+ * event is acknowledged before it is handled: destroying an object with unacknowledged events
+ * waits for them. From then on the reaper may free the object that the event is about: only our
+ * connection, which this thread frees, may be used.
  */
 #include "src/transport/verbs/verbs.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
@@ -19,6 +21,7 @@ enum {
 	COMPLETIONS_MAX = 64, /* of one responder in one progress */
 	CALLS_MAX = 1024,     /* of all our links in one progress */
 	COMPLETIONS_ONCE = 16,
+	DESCRIPTORS = 4,
 	/*
 	 * A user that polls all the time needs no events of completions, and those of connections
 	 * only so often: asking for them is a system call.
@@ -26,7 +29,7 @@ enum {
 	LOOK_EACH_NS = 500000,
 };
 
-enum { OF_CM, OF_COMPLETIONS, OF_DEVICE };
+enum { OF_CM, OF_COMPLETIONS, OF_DEVICE, OF_REAPER };
 
 static int watch_fd(struct verbs *v, int fd, uint32_t what)
 {
@@ -52,6 +55,8 @@ int verbs_watch_descriptors(struct verbs *v)
 		ret = watch_fd(v, v->comp->fd, OF_COMPLETIONS);
 	if (!ret)
 		ret = watch_fd(v, v->device->async_fd, OF_DEVICE);
+	if (!ret)
+		ret = watch_fd(v, reaper_fd(v->reaper), OF_REAPER);
 	return ret;
 }
 
@@ -62,16 +67,18 @@ int verbs_fd(struct transport *t)
 
 /* --- the connection manager ------------------------------------------------------- */
 
-static void cm_event(struct verbs *v, const struct rdma_cm_event *e, struct mono now)
+/* c: of e->id, if it is one of a connection. */
+static void cm_event(struct verbs *v, const struct rdma_cm_event *e, struct conn *c,
+		     struct mono now)
 {
-	struct conn *c = e->id->context;
-
 	/* First: a request comes with an id that has the listener's context, not a conn. */
 	if (e->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		serve_caller(v, e, now);
 	else if (e->id == v->listener)
 		front_alarm(&v->t, 0, "no host can call this host any more: %s",
 			    rdma_event_str(e->event));
+	else if (c->state == CONN_OVER)
+		return; /* the reaper has its id */
 	else if (c->out)
 		call_event(c, e, now);
 	else
@@ -83,13 +90,11 @@ static void handle_cm_events(struct verbs *v, struct mono now)
 	struct rdma_cm_event *e, copy;
 
 	for (int i = 0; i < EVENTS_MAX && !rdma_get_cm_event(v->channel, &e); i++) {
+		struct conn *c = e->id->context;
+
 		copy = *e; /* without its private data, which we do not use */
-		/*
-		 * rdma_destroy_id waits for unacknowledged events, and the handling may destroy the
-		 * id.
-		 */
 		rdma_ack_cm_event(e);
-		cm_event(v, &copy, now);
+		cm_event(v, &copy, c, now);
 	}
 }
 
@@ -121,11 +126,10 @@ static void handle_device_events(struct verbs *v, struct mono now)
 	struct ibv_async_event e;
 
 	for (int i = 0; i < EVENTS_MAX && !ibv_get_async_event(v->device, &e); i++) {
-		/* A destroyed queue pair has no events left. */
 		struct conn *c = of_queue_pair(e.event_type) ? e.element.qp->qp_context : NULL;
 
 		ibv_ack_async_event(&e);
-		if (c)
+		if (c && c->state != CONN_OVER)
 			peer_violated(c, e.event_type, now);
 		else if (of_device(e.event_type))
 			front_alarm(&v->t, 0, "our RDMA device %s has an error: %s",
@@ -218,9 +222,30 @@ static void poll_served(struct conn *c, struct mono now)
 		serve_broke(c, now);
 }
 
+/* --- the reaper ------------------------------------------------------------------------- */
+
+/* Links were destroyed: those that waited for it go on. */
+static void handle_destroyed(struct verbs *v, struct mono now)
+{
+	struct reap *item;
+
+	while ((item = reaper_take(v->reaper))) {
+		struct conn *c = (struct conn *)((char *)item - offsetof(struct conn, reap));
+
+		c->destroyed = true;
+		serve_destroyed(c);
+	}
+	for (struct conn *c = v->conns; c; c = c->next) {
+		if (c->state == CONN_WAITS)
+			call_resume(c, now);
+		else if (c->state == CONN_PROVEN)
+			serve_resume(c, now);
+	}
+}
+
 /* --- for the front ---------------------------------------------------------------------- */
 
-/* Free the connections that ended: no pointer to them is left. */
+/* Free the connections that were destroyed: no pointer to them is left. */
 static void free_ended(struct verbs *v)
 {
 	struct conn **at = &v->conns;
@@ -228,7 +253,7 @@ static void free_ended(struct verbs *v)
 	while (*at) {
 		struct conn *c = *at;
 
-		if (c->state != CONN_OVER) {
+		if (!c->destroyed) {
 			at = &c->next;
 			continue;
 		}
@@ -248,12 +273,11 @@ static bool is_look_due(const struct verbs *v, struct mono now)
 void verbs_progress(struct transport *t, struct mono now)
 {
 	struct verbs *v = verbs_of(t);
-	struct epoll_event e[3];
+	struct epoll_event e[DESCRIPTORS];
 	int n = 0;
 
 	if (is_look_due(v, now)) {
-		/* Three descriptors, so three events are all that there can be. */
-		n = epoll_wait(v->epoll, e, 3, 0);
+		n = epoll_wait(v->epoll, e, DESCRIPTORS, 0);
 		v->slept = false;
 		v->looked = now;
 	}
@@ -273,6 +297,8 @@ void verbs_progress(struct transport *t, struct mono now)
 			handle_device_events(v, now);
 		else if (e[i].data.u32 == OF_CM)
 			handle_cm_events(v, now);
+		else if (e[i].data.u32 == OF_REAPER)
+			handle_destroyed(v, now);
 	}
 	/* No handler is on the stack any more, and all acknowledged events are handled. */
 	free_ended(v);
@@ -294,7 +320,7 @@ int verbs_arm(struct transport *t, struct mono now, struct mono *due)
 	for (struct conn *c = v->conns; c; c = c->next) {
 		if (c->state == CONN_OVER || !c->cq)
 			continue;
-		if (c->state == CONN_HELLO && c->due.ns < due->ns)
+		if (c->counted && c->due.ns < due->ns)
 			*due = c->due;
 		again |= c->held;
 		if (c->armed)

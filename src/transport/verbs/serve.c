@@ -3,10 +3,10 @@
  * serve: peers' links to us: accept, hello, register the region.
  *
  * A caller gets a queue pair of its own that allows it only to SEND into a few buffers. After
- * a right PROOF: the old link of that host is destroyed; the parts of the region are
- * registered in this connection's protection domain; READ, and atomics if it has the right, are
- * allowed on its queue pair; then it gets the keys. From then on, this host's CPU takes no part in
- * its operations.
+ * a right PROOF: the old link of that host is destroyed, and the caller waits until the reaper
+ * has done so; the parts of the region are registered in this connection's protection domain;
+ * READ, and atomics if it has the right, are allowed on its queue pair; then it gets the keys. From
+ * then on, this host's CPU takes no part in its operations.
  */
 #include "src/transport/verbs/verbs.h"
 
@@ -20,12 +20,23 @@ static void serve_end(struct conn *c)
 {
 	if (c->state == CONN_OVER)
 		return;
-	if (c->state == CONN_HELLO)
-		front_caller_over(&c->v->t);
 	/* A newer link of the host may be there already: then the entry is not ours. */
-	else if (c->v->served[c->host - 1] == c)
+	if (c->host && c->v->served[c->host - 1] == c)
 		c->v->served[c->host - 1] = NULL;
 	conn_end(c);
+}
+
+/* Not a caller that is still to be destroyed: strangers must not fill the device with them. */
+static void caller_over(struct conn *c)
+{
+	if (c->counted)
+		front_caller_over(&c->v->t);
+	c->counted = false;
+}
+
+void serve_destroyed(struct conn *c)
+{
+	caller_over(c);
 }
 
 static int accept_caller(struct conn *c, const struct rdma_conn_param *theirs)
@@ -77,6 +88,7 @@ void serve_caller(struct verbs *v, const struct rdma_cm_event *e, struct mono no
 		reject(id);
 		return;
 	}
+	c->counted = true;
 	c->state = CONN_HELLO;
 	c->due = mono_add(now, HELLO_NS);
 	c->id = id;
@@ -165,20 +177,11 @@ static int send_keys(struct conn *c)
 	uint8_t keys[TRANSPORT_PARTS * 16], out[HELLO_MAX];
 	const struct hello_self *peer = &c->hello.of_peer;
 	uint16_t host = c->hello.peer;
-	int ret = front_proven(&v->t, host, peer);
+	int ret = grant_access(c, front_may(peer->role, peer->rights, TRANSPORT_CAS64));
 
 	if (ret)
 		return ret;
-	/*
-	 * As transport.h demands: the old link is destroyed before the new one is granted anything.
-	 * ibv_destroy_qp returns when the device executes nothing of it any more, so a READ on the
-	 * new link sees all that the old one did.
-	 */
-	verbs_evict(&v->t, host);
-	ret = grant_access(c, front_may(peer->role, peer->rights, TRANSPORT_CAS64));
-	if (ret)
-		return ret;
-	front_caller_over(&v->t);
+	caller_over(c);
 	c->state = CONN_UP;
 	c->host = host;
 	c->client = peer->role == TRANSPORT_CLIENT;
@@ -189,31 +192,66 @@ static int send_keys(struct conn *c)
 	return ret;
 }
 
+/*
+ * The caller is proven. As transport.h demands, the old link of its host is destroyed before the
+ * new one is granted anything. ibv_destroy_qp returns when the device executes nothing of it any
+ * more, so a READ on the new link sees all that the old one did.
+ */
+static int admit(struct conn *c)
+{
+	struct verbs *v = c->v;
+	uint16_t host = c->hello.peer;
+	/* Again after a wait: a newer start of the host may have proven itself meanwhile. */
+	int ret = front_proven(&v->t, host, &c->hello.of_peer);
+
+	if (ret)
+		return ret;
+	verbs_evict(&v->t, host);
+	if (!conn_lingers(v, NULL, host))
+		return send_keys(c);
+	c->state = CONN_PROVEN;
+	return 0;
+}
+
+/* The caller gets no link. */
+static void refuse(struct conn *c, int why, struct mono now)
+{
+	uint16_t host = c->hello.peer;
+
+	serve_end(c);
+	front_refused(&c->v->t, host, why, now);
+}
+
+void serve_resume(struct conn *c, struct mono now)
+{
+	int ret = admit(c);
+
+	if (ret)
+		refuse(c, ret, now);
+}
+
 static void hello_message(struct conn *c, const uint8_t *in, size_t len, struct mono now)
 {
 	uint8_t out[HELLO_MAX];
 	size_t out_len = 0;
 	int ret = hello_receive(&c->hello, in, len, out, &out_len);
-	uint16_t host = c->hello.peer;
 
 	if (ret == HELLO_MORE)
 		ret = out_len ? conn_send_hello(c, out, out_len) : 0;
 	else if (ret == HELLO_PROVEN)
-		ret = send_keys(c);
-	if (!ret)
-		return;
-	serve_end(c);
-	front_refused(&c->v->t, host, ret, now);
+		ret = admit(c);
+	if (ret)
+		refuse(c, ret, now);
 }
 
 void serve_due(struct conn *c, struct mono now)
 {
-	uint16_t host = c->hello.peer;
-
-	if (c->state != CONN_HELLO || c->due.ns > now.ns)
+	if (c->due.ns > now.ns)
 		return;
-	serve_end(c);
-	front_refused(&c->v->t, host, -ETIMEDOUT, now);
+	if (c->state == CONN_HELLO)
+		refuse(c, -ETIMEDOUT, now);
+	else if (c->state == CONN_PROVEN)
+		refuse(c, -EBUSY, now);
 }
 
 /* --- messages of a proven peer ----------------------------------------------------- */
@@ -229,7 +267,7 @@ void serve_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 	}
 	if (conn_wr_kind(wc->wr_id) != VERBS_WR_RECV)
 		return;
-	if (c->state == CONN_HELLO)
+	if (c->state != CONN_UP)
 		hello_message(c, conn_recv_at(c, n), wc->byte_len, now);
 	else if (c->client)
 		serve_violated(c, "it is a client, and sent a message");
@@ -247,16 +285,12 @@ void serve_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
  */
 void serve_broke(struct conn *c, struct mono now)
 {
-	uint16_t host = c->hello.peer;
-	bool unproven = c->state == CONN_HELLO;
-
-	if (c->broke == -EACCES && !unproven) {
+	if (c->broke != -EACCES)
+		serve_end(c);
+	else if (c->state == CONN_UP)
 		serve_violated(c, "its queue pair was put into error");
-		return;
-	}
-	serve_end(c);
-	if (c->broke == -EACCES)
-		front_refused(&c->v->t, host, -EPROTO, now);
+	else
+		refuse(c, -EPROTO, now);
 }
 
 void serve_violated(struct conn *c, const char *how)

@@ -19,6 +19,16 @@ enum { BACKLOG = 32 };
 
 /* --- open ----------------------------------------------------------------------------- */
 
+static int start_reaper(struct verbs *v, char text[static 256])
+{
+	int ret = reaper_open(&v->reaper, conn_destroy);
+
+	if (ret)
+		snprintf(text, 256, "a thread that destroys connections cannot be started: %s",
+			 strerror(-ret));
+	return ret;
+}
+
 static int open_channel(struct verbs *v, char text[static 256])
 {
 	v->channel = rdma_create_event_channel();
@@ -178,14 +188,16 @@ static void verbs_close(struct transport *t)
 {
 	struct verbs *v = verbs_of(t);
 
+	/*
+	 * Connections first: their queue pairs and regions are on the device, which can be closed
+	 * only when it has none left. The reaper ends when it has destroyed them all.
+	 */
+	for (struct conn *c = v->conns; c; c = c->next)
+		conn_end(c);
+	reaper_close(v->reaper);
 	while (v->conns) {
-		/*
-		 * Connections first: their queue pairs and regions are on the device, which can be
-		 * closed only when it has none left.
-		 */
 		struct conn *c = v->conns;
 
-		conn_end(c);
 		v->conns = c->next;
 		free(c);
 	}
@@ -249,6 +261,8 @@ static int verbs_open(struct transport **t, const struct transport_conf *c, stru
 			 "RDMA "
 			 "device of this host, and a port from 1",
 			 c->address, c->port);
+	if (!ret)
+		ret = start_reaper(v, text);
 	if (!ret)
 		ret = open_channel(v, text);
 	if (!ret)

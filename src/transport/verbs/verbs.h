@@ -7,6 +7,7 @@
  *	call.c	 our links to peers: call, hello, operations
  *	serve.c	 peers' links to us: accept, hello, register the region
  *	conn.c	 one queue pair with all that belongs to it
+ *	reaper.c a thread that destroys connections which ended
  *
  * Everything is on one device: the one with the address that we listen at. The atomics of an
  * HCA are atomic only against its own. So a caller that came in over another device is
@@ -20,6 +21,7 @@
 #include <rdma/rdma_cma.h>
 
 #include "src/transport/backend.h"
+#include "src/transport/verbs/reaper.h"
 
 enum {
 	VERBS_RECVS = 16,	/* receive buffers for the messages of one peer */
@@ -38,11 +40,13 @@ enum {
 enum verbs_wr { VERBS_WR_SLOT, VERBS_WR_HELLO, VERBS_WR_RECV };
 
 enum conn_state {
+	CONN_WAITS,    /* caller: until the link before is destroyed: its buffers are the same */
 	CONN_RESOLVES, /* caller: address, then route */
 	CONN_CONNECTS,
 	CONN_HELLO,
+	CONN_PROVEN, /* responder: until the old link of its host is destroyed */
 	CONN_UP,
-	CONN_OVER, /* everything was freed but the struct, which progress frees at its end */
+	CONN_OVER, /* the reaper has it; when it is destroyed, progress frees the struct */
 };
 
 /*
@@ -55,6 +59,9 @@ struct conn {
 	struct verbs *v;
 	struct transport_out *out; /* caller: the link; responder: NULL */
 	enum conn_state state;
+	struct reap reap;
+	bool destroyed;	 /* OVER: the reaper has destroyed what follows from id on */
+	bool counted;	 /* responder: as an unproven caller of the front */
 	uint16_t host;	 /* responder: 0 until proven */
 	bool client;	 /* responder: of a client, which may send no messages */
 	uint32_t serial; /* of all connections of the handle */
@@ -87,9 +94,10 @@ struct verbs {
 	struct ibv_comp_channel *comp; /* of all completion queues */
 	struct ibv_cq *cq;	       /* of all our links */
 	bool armed;		       /* its next completion makes an event */
-	int epoll;		       /* channel, comp, and the device's events */
-	bool slept;		       /* the user may have waited for that descriptor */
-	struct mono looked;	       /* when it was asked for events last */
+	struct reaper *reaper;
+	int epoll;	    /* channel, comp, the device's events and the reaper */
+	bool slept;	    /* the user may have waited for that descriptor */
+	struct mono looked; /* when it was asked for events last */
 	/* The address and port we listen at. Of a client: that we call from; AF_UNSPEC: any. */
 	struct sockaddr_storage own;
 	void *region[TRANSPORT_PARTS];
@@ -117,10 +125,14 @@ int conn_equip(struct conn *c, uint8_t *mem);
 /* Move the queue pair from RESET to INIT, or from INIT to RTS. 0 or -errno. */
 int conn_ready(struct conn *c, enum ibv_qp_state state);
 /*
- * Free everything but the struct, the queue pair first. After this returns, the device
- * executes nothing of this connection, for us or for the peer. Never waits for the peer.
+ * Stop the queue pair, and hand everything but the struct to the reaper. Until c->destroyed, an
+ * operation that the device had begun may still be executed, for us or for the peer. Blocks nobody.
  */
 void conn_end(struct conn *c);
+/* What the reaper does: free everything but the struct, the queue pair first. */
+void conn_destroy(struct reap *item);
+/* Is an ended link of this direction and host not destroyed yet? out: NULL for a responder's. */
+bool conn_lingers(const struct verbs *v, const struct transport_out *out, uint16_t host);
 /* Send a message of the hello. 0 or -errno. */
 int conn_send_hello(struct conn *c, const uint8_t *data, size_t len);
 /* Receive buffer n; and post it again. */
@@ -157,6 +169,8 @@ void call_event(struct conn *c, const struct rdma_cm_event *e, struct mono now);
 void call_completed(struct conn *c, const struct ibv_wc *wc, struct mono now);
 /* After its last completion: end a connection that broke. */
 void call_broke(struct conn *c, struct mono now);
+/* The link before may be destroyed now: then begin the call. */
+void call_resume(struct conn *c, struct mono now);
 /* The peer used the link, which only we may use. */
 void call_violated(struct conn *c, const char *what, struct mono now);
 
@@ -169,14 +183,18 @@ void serve_completed(struct conn *c, const struct ibv_wc *wc, struct mono now);
 void serve_broke(struct conn *c, struct mono now);
 /* The device refused a request of the peer. */
 void serve_violated(struct conn *c, const char *how);
-/* Disconnect a caller that has not proven itself in time. */
+/* The old link of its host may be destroyed now: then send the keys of the region. */
+void serve_resume(struct conn *c, struct mono now);
+/* Disconnect a caller whose hello takes too long. */
 void serve_due(struct conn *c, struct mono now);
+/* It was destroyed: if it counted as an unproven caller, it does no more. */
+void serve_destroyed(struct conn *c);
 void verbs_evict(struct transport *t, uint16_t host);
 bool verbs_serves(const struct transport *t, uint16_t host);
 
 /* --- events of descriptors (event.c) --------------------------- */
 
-/* One epoll descriptor for the channel, the completions and the device's events. 0 or -errno. */
+/* One epoll descriptor for the channel, completions, the device and the reaper. 0 or -errno. */
 int verbs_watch_descriptors(struct verbs *v);
 void verbs_progress(struct transport *t, struct mono now);
 int verbs_arm(struct transport *t, struct mono now, struct mono *due);
