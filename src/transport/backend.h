@@ -247,6 +247,15 @@ static inline bool front_part_fits(enum transport_part part, uint64_t bytes)
 	       bytes <= front_part_max(part);
 }
 
+/*
+ * Map the memory of a part whose descriptor is in conf.fd, shared and writable. Unmap it at close.
+ * -EBADF with text: it cannot serve the part.
+ */
+int front_map_part(const struct transport_conf *c, enum transport_part part, void **mem,
+		   char text[static 256]);
+/* Is there memory behind all of this mapping? -EFAULT: a read of it would be a SIGBUS. */
+int front_populate(void *mem, size_t len);
+
 /* Random bytes, for nonces. 0 or -errno. */
 int front_random(void *buf, size_t len);
 /*

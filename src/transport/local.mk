@@ -17,6 +17,7 @@ libtransport_a_SOURCES = \
 	src/transport/front/address.c \
 	src/transport/front/events.c \
 	src/transport/front/link.c \
+	src/transport/front/part.c \
 	src/transport/front/slot.c \
 	src/transport/shm/shm.c src/transport/shm/faults.h \
 	src/transport/tcp/tcp.c

@@ -180,6 +180,17 @@ struct transport_conf {
 	char address[TRANSPORT_ADDRESS_MAX];
 	uint16_t port;
 	size_t bytes[TRANSPORT_PARTS]; /* table and words: > 0; of a client all are 0 */
+	/*
+	 * 0: the transport allocates the part. Of an optional part: a descriptor, open for reading
+	 * and writing, of the memory to serve: a file of memfd_create, which is then sealed against
+	 * changes of its size, or a device whose mappings are all of the same memory. What any
+	 * process writes to that memory, peers READ; peers cannot write there. It is mapped at
+	 * open; the descriptor remains the caller's, who may close it then. shm gives peers a
+	 * descriptor of it that is open for reading alone, by opening it again; they are processes
+	 * of root or of this user, and a file of this user they could open for writing themselves.
+	 * 0 is no descriptor here: give another number to one that is.
+	 */
+	int fd[TRANSPORT_PARTS];
 	/* First contents of the atomic part, bytes[TRANSPORT_WORDS] long, copied. NULL: zeros. */
 	const uint64_t *words;
 	int64_t connect_ns;			/* limit for opening a link; 0: 2 s */
@@ -216,7 +227,8 @@ struct transport_backend {
 	/*
 	 * Serve the region and listen. -EINVAL: conf out of range; -EADDRINUSE: the address
 	 * is in use; -ENODEV: there is no device (verbs); -EOPNOTSUPP: the device has no
-	 * atomics; -EACCES; -ENOMEM. text: one sentence for people.
+	 * atomics; -EBADF: a descriptor of conf.fd cannot serve its part; -EACCES; -ENOMEM. text:
+	 * one sentence for people.
 	 */
 	int (*open)(struct transport **t, const struct transport_conf *c, struct mono now,
 		    char text[static 256]);
@@ -234,7 +246,10 @@ void transport_close(struct transport *t);
  * valid until close. There is no pointer to the atomic part. A client has none: NULL.
  */
 void *transport_table(struct transport *t);
-/* The same of any part: NULL if it is not there, and for the atomic part. */
+/*
+ * The same of any part: NULL if it is not there, and for the atomic part. Of one that was given by
+ * descriptor: that memory, with the contents that it has.
+ */
 void *transport_part(struct transport *t, enum transport_part part);
 
 /*

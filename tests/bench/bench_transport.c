@@ -6,6 +6,7 @@
  *	resex-bench-transport onesided [DATA]
  *	resex-bench-transport part shm		READ a part of 64 MiB whole, and check it
  *	resex-bench-transport part tcp|verbs ADDRESS
+ *		... memfd	the same of a memory file that another process fills
  *	resex-bench-transport pause shm		the longest call of poll while peers come and go
  *	resex-bench-transport pause tcp|verbs ADDRESS
  *	resex-bench-transport verbs ADDRESS KIND N	(for sc_transport_bench.py; prints ns each)
@@ -27,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -52,6 +54,7 @@ struct pair {
 	pid_t target;
 	struct transport *t; /* the caller's */
 	size_t load;	     /* bytes of the target's part of that name */
+	int load_fd;	     /* its memory; 0: the transport's own, which the target fills */
 	struct mono now;     /* its time, read each CLOCK_EACH uses of it */
 	uint32_t uses;
 	int fd; /* bare: connected; target: listening */
@@ -88,7 +91,8 @@ static struct transport *open_end(struct pair *p, uint16_t me, uint16_t peer)
 				    .key = key,
 				    .key_len = sizeof(key),
 				    .port = p->port ? (uint16_t)(p->port + me) : 0,
-				    .bytes = { PART, PART, me == TARGET ? p->load : 0 } };
+				    .bytes = { PART, PART, me == TARGET ? p->load : 0 },
+				    .fd = { 0, 0, me == TARGET ? p->load_fd : 0 } };
 	struct transport_peer to = { .host = peer,
 				     .name = "peer",
 				     .port = p->port ? (uint16_t)(p->port + peer) : 0 };
@@ -120,7 +124,7 @@ static _Noreturn void serve(struct pair *p)
 	uint64_t *load = transport_part(t, TRANSPORT_LOAD);
 	struct transport_event ev[16];
 
-	for (size_t i = 0; i < p->load / 8; i++)
+	for (size_t i = 0; !p->load_fd && i < p->load / 8; i++)
 		load[i] = load_word(i);
 	for (;;) {
 		struct mono due = { INT64_MAX }, now = p->clock.now(&p->clock);
@@ -490,7 +494,27 @@ static void read_part(struct pair *p)
 	}
 }
 
-static int part(const char *backend, const char *address)
+/* By a process that has nothing of the transport, while the target serves it already. */
+static void fill_memory_file(const struct pair *p)
+{
+	int status = 1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		uint64_t *load = mmap(NULL, p->load, PROT_READ | PROT_WRITE, MAP_SHARED, p->load_fd,
+				      0);
+
+		if (load == MAP_FAILED)
+			_exit(1);
+		for (size_t i = 0; i < p->load / 8; i++)
+			load[i] = load_word(i);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		die("the process that fills the part failed", ECHILD);
+}
+
+static int part(const char *backend, const char *address, bool memory_file)
 {
 	struct pair p = { .name = backend,
 			  .backend = transport_find(backend),
@@ -501,17 +525,26 @@ static int part(const char *backend, const char *address)
 	if (!p.backend)
 		return 2;
 	p.port = p.backend->has_ports ? PORT : 0;
+	if (memory_file)
+		p.load_fd = memfd_create("resex-bench", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (p.load_fd < 0 || (memory_file && ftruncate(p.load_fd, (off_t)p.load)))
+		die("a memory file", errno);
 	pair_start(&p, -1);
+	if (memory_file)
+		fill_memory_file(&p);
 	for (int i = 0; i < 3; i++) {
 		int64_t began = p.clock.now(&p.clock).ns;
 
 		read_part(&p);
 		s[i] = (double)(p.clock.now(&p.clock).ns - began) / NS_PER_S;
 	}
-	printf("%s: %d READs of %d bytes, every word as the target wrote it: %.3f s (%.0f MiB/s), "
+	printf("%s: %d READs of %d bytes, every word as %s wrote it: %.3f s (%.0f MiB/s), "
 	       "the median of 3\n",
-	       backend, PART_READS, TRANSPORT_READ_MAX, measure_median(s, 3),
+	       backend, PART_READS, TRANSPORT_READ_MAX,
+	       memory_file ? "a third process" : "the target", measure_median(s, 3),
 	       64 / measure_median(s, 3));
+	if (memory_file)
+		close(p.load_fd);
 	pair_stop(&p);
 	return 0;
 }
@@ -544,8 +577,9 @@ static int verbs(const char *address, const char *kind, int n)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: resex-bench-transport latency | onesided [DATA] | part shm | "
-			"part tcp|verbs ADDRESS | pause shm | pause tcp|verbs ADDRESS | "
+	fprintf(stderr, "usage: resex-bench-transport latency | onesided [DATA] | "
+			"part shm [memfd] | part tcp|verbs ADDRESS [memfd] | pause shm | pause "
+			"tcp|verbs ADDRESS | "
 			"verbs ADDRESS read|cas64|faa64 N\n");
 	return 2;
 }
@@ -572,6 +606,12 @@ static void remove_folder(const char *dir)
 	rmdir(dir);
 }
 
+/* Are there n arguments, or one more, which is "memfd"? */
+static bool has_arguments(int argc, char **argv, int n)
+{
+	return argc == n || (argc == n + 1 && !strcmp(argv[n], "memfd"));
+}
+
 /* What needs a folder for the sockets of shm. */
 static int in_folder(int argc, char **argv)
 {
@@ -584,8 +624,9 @@ static int in_folder(int argc, char **argv)
 		latency(dir);
 	else if ((argc == 2 || argc == 3) && !strcmp(argv[1], "onesided"))
 		onesided(dir, argc == 3 ? argv[2] : NULL);
-	else if (argc == 3 && !strcmp(argv[1], "part") && !strcmp(argv[2], "shm"))
-		rc = part("shm", dir);
+	else if (has_arguments(argc, argv, 3) && !strcmp(argv[1], "part") &&
+		 !strcmp(argv[2], "shm"))
+		rc = part("shm", dir, argc == 4);
 	else if (argc == 3 && !strcmp(argv[1], "pause") && !strcmp(argv[2], "shm"))
 		rc = longest_pause("shm", dir);
 	else
@@ -600,8 +641,9 @@ int main(int argc, char **argv)
 
 	if (argc == 5 && !strcmp(argv[1], "verbs"))
 		rc = verbs(argv[2], argv[3], atoi(argv[4]));
-	else if (argc == 4 && !strcmp(argv[1], "part") && strcmp(argv[2], "shm") != 0)
-		rc = part(argv[2], argv[3]);
+	else if (argc >= 4 && has_arguments(argc, argv, 4) && !strcmp(argv[1], "part") &&
+		 strcmp(argv[2], "shm") != 0)
+		rc = part(argv[2], argv[3], argc == 5);
 	else if (argc == 4 && !strcmp(argv[1], "pause") && strcmp(argv[2], "shm") != 0)
 		rc = longest_pause(argv[2], argv[3]);
 	else

@@ -66,5 +66,6 @@ def transport_bench(vm):
             f.write("%-16s %10.1f %12.1f %8.2f   %s\n" % (
                 name, statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs),
                 statistics.median(ratios), " ".join("%.2f" % x for x in ratios)))
-        f.write("\n" + vm.sh("/t/resex-bench-transport part verbs %s" % HOST, 300))
+        for memory in ("", " memfd"):
+            f.write("\n" + vm.sh("/t/resex-bench-transport part verbs %s%s" % (HOST, memory), 300))
         f.write("\n" + vm.sh("/t/resex-bench-transport pause verbs %s" % HOST, 300))

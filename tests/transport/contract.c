@@ -102,7 +102,7 @@ static size_t collect(struct suite *s, struct CMUnitTest *test)
 {
 	const struct entry *const all[] = { open_tests,	 link_tests,  ops_tests,    send_tests,
 					    fail_tests,	 trust_tests, client_tests, many_tests,
-					    sleep_tests, stats_tests };
+					    sleep_tests, stats_tests, part_tests };
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)

@@ -22,6 +22,7 @@ tests_transport_contract_SOURCES = \
 	tests/transport/t_many.c \
 	tests/transport/t_open.c \
 	tests/transport/t_ops.c \
+	tests/transport/t_part.c \
 	tests/transport/t_send.c \
 	tests/transport/t_sleep.c \
 	tests/transport/t_stats.c \

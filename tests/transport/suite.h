@@ -34,6 +34,6 @@ struct entry {
 /* clang-format on */
 
 extern const struct entry open_tests[], link_tests[], ops_tests[], send_tests[], fail_tests[],
-	trust_tests[], client_tests[], many_tests[], sleep_tests[], stats_tests[];
+	trust_tests[], client_tests[], many_tests[], sleep_tests[], stats_tests[], part_tests[];
 
 #endif

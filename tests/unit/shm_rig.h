@@ -23,6 +23,7 @@ struct rig {
 	struct tmpdir dir;
 	struct mono now;
 	struct host host[HOSTS + 1]; /* from 1 */
+	int load;		     /* transport_conf.fd of that part */
 };
 
 static inline struct rig *rig_new(void)
@@ -51,6 +52,7 @@ static inline int try_open(struct rig *r, uint16_t host, uint64_t generation)
 				    .key = key,
 				    .key_len = sizeof(key),
 				    .bytes = { BYTES, BYTES, BYTES },
+				    .fd = { [TRANSPORT_LOAD] = r->load },
 				    .seed = host };
 	uint64_t words[BYTES / 8] = { 40, 41, 42 };
 	char text[256] = "";

@@ -289,10 +289,12 @@ static void caller_end(struct caller *c)
 	free(c);
 }
 
-static struct rig *rig_responder(void)
+/* load: the descriptor of its part of that name; 0: none */
+static struct rig *rig_responder(int load)
 {
 	struct rig *r = rig_new();
 
+	r->load = load;
 	assert_int_equal(try_open(r, 2, 1), 0);
 	add(r, 2, 1);
 	turn(r);
@@ -347,9 +349,9 @@ TEST(client__sends_a_message__its_link_is_ended)
 	rig_free(r);
 }
 
-TEST(proven__read_only_parts__cannot_be_mapped_writable)
+/* refused: by the seal of its own file, or by how the given one was opened. */
+static void read_only_parts(struct rig *r, int refused)
 {
-	struct rig *r = rig_responder();
 	struct caller *c = caller_begin(r, key);
 	static const enum transport_part read_only[] = { TRANSPORT_TABLE, TRANSPORT_LOAD };
 	int words;
@@ -364,7 +366,7 @@ TEST(proven__read_only_parts__cannot_be_mapped_writable)
 		assert_true(file >= 0);
 		assert_ptr_equal(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0),
 				 MAP_FAILED);
-		assert_int_equal(errno, EPERM);
+		assert_int_equal(errno, i ? refused : EPERM);
 		mem = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, file, 0);
 		assert_ptr_not_equal(mem, MAP_FAILED);
 		assert_int_equal(mprotect(mem, BYTES, PROT_READ | PROT_WRITE), -1);
@@ -379,7 +381,22 @@ TEST(proven__read_only_parts__cannot_be_mapped_writable)
 	caller_end(c);
 	/* The owner itself still writes. */
 	*(uint64_t *)transport_table(r->host[2].t) = 1;
+	*(uint64_t *)transport_part(r->host[2].t, TRANSPORT_LOAD) = 1;
 	rig_free(r);
+}
+
+TEST(proven__read_only_parts__cannot_be_mapped_writable)
+{
+	read_only_parts(rig_responder(0), EPERM);
+}
+
+TEST(proven__a_part_that_the_owner_gives__cannot_be_mapped_writable_through_its_descriptor)
+{
+	int fd = memfd_create("test", MFD_ALLOW_SEALING);
+
+	assert_int_equal(ftruncate(fd, BYTES), 0);
+	read_only_parts(rig_responder(fd), EACCES);
+	shm_close(&fd);
 }
 
 /* What a peer sends that is not a host. */
@@ -427,10 +444,10 @@ static uint32_t files_kept(size_t len)
 	struct shm_region region = { .fd = { -1, -1 }, .words_read = -1 };
 	uint8_t big[2000] = { 0 };
 	int listener, fd;
-	char path[128];
+	char path[128], text[256];
 	uint32_t before, after;
 
-	assert_int_equal(shm_region_open(&region, &conf), 0);
+	assert_int_equal(shm_region_open(&region, &conf, text), 0);
 	assert_int_equal(shm_address(path, sizeof(path), r->dir.path, 2), 0);
 	assert_int_equal(shm_listen(r->dir.path, path, &listener), 0);
 	assert_int_equal(try_open(r, 1, 1), 0);
@@ -460,7 +477,7 @@ TEST(files__with_a_message_that_is_none__are_closed)
 
 TEST(wrong_proof__alarm_and_no_file)
 {
-	struct rig *r = rig_responder();
+	struct rig *r = rig_responder(0);
 	struct caller *c = caller_begin(r, key);
 	struct transport_stats s;
 
@@ -477,7 +494,7 @@ TEST(wrong_proof__alarm_and_no_file)
 TEST(wrong_key__the_caller_finds_out_first)
 {
 	static const uint8_t other[sizeof(key)] = "0123456789abcdef0123456789abcdeX";
-	struct rig *r = rig_responder();
+	struct rig *r = rig_responder(0);
 	struct caller *c = caller_begin(r, other);
 
 	assert_int_equal(caller_prove(r, c, false), -EACCES);
@@ -490,7 +507,7 @@ TEST(wrong_key__the_caller_finds_out_first)
 
 TEST(rubbish__is_hung_up_on)
 {
-	struct rig *r = rig_responder();
+	struct rig *r = rig_responder(0);
 	struct caller c = { .fd = -1 };
 	char path[128];
 	uint8_t big[2000] = { 0 };
@@ -508,7 +525,7 @@ TEST(rubbish__is_hung_up_on)
 
 TEST(silent_caller__is_hung_up_on_in_time)
 {
-	struct rig *r = rig_responder();
+	struct rig *r = rig_responder(0);
 	struct mono due = { INT64_MAX };
 	char path[128];
 	int fd;
@@ -528,7 +545,7 @@ TEST(silent_caller__is_hung_up_on_in_time)
 
 TEST(too_many_unproven__are_hung_up_on)
 {
-	struct rig *r = rig_responder();
+	struct rig *r = rig_responder(0);
 	int fd[12], refused = 0;
 	char path[128], byte;
 
@@ -584,7 +601,7 @@ TEST(live_socket__address_in_use)
 
 TEST(folder_of_too_long_a_name__refused)
 {
-	struct rig *r = rig_responder();
+	struct rig *r = rig_responder(0);
 	struct transport_peer p = { .host = 3 };
 
 	memset(p.address, 'x', sizeof(p.address) - 1);

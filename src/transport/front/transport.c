@@ -258,9 +258,29 @@ static int conf_wrong(char text[static 256], const char *fmt, ...)
 	return -EINVAL;
 }
 
+static int part_check(const struct transport_conf *c, enum transport_part part,
+		      char text[static 256])
+{
+	if (!front_part_fits(part, c->bytes[part]))
+		return conf_wrong(text,
+				  "part %d of the region has %zu bytes; it must be a multiple of "
+				  "4096 of at most %u",
+				  part, c->bytes[part], front_part_max(part));
+	if (c->fd[part] < 0)
+		return conf_wrong(text, "the descriptor of part %d is %d; give 0 for none", part,
+				  c->fd[part]);
+	if (c->fd[part] && front_part_needed(part))
+		return conf_wrong(text, "part %d has a descriptor; only optional parts may", part);
+	if (c->fd[part] && !c->bytes[part])
+		return conf_wrong(text, "part %d has a descriptor, but 0 bytes", part);
+	return 0;
+}
+
 /* What a member needs to serve, and a client does not. */
 static int serve_check(const struct transport_conf *c, char text[static 256])
 {
+	int rc = 0;
+
 	if (c->role != TRANSPORT_MEMBER || c->rights)
 		return conf_wrong(text, "the host's role or rights are not known: a member has "
 					"all rights");
@@ -271,13 +291,9 @@ static int serve_check(const struct transport_conf *c, char text[static 256])
 	if (!front_text_fits(c->address, sizeof(c->address)))
 		return conf_wrong(text, "the address to listen at is empty or over %d characters",
 				  TRANSPORT_ADDRESS_MAX - 1);
-	for (int i = 0; i < TRANSPORT_PARTS; i++)
-		if (!front_part_fits((enum transport_part)i, c->bytes[i]))
-			return conf_wrong(text,
-					  "part %d of the region has %zu bytes; it must be a "
-					  "multiple of 4096 of at most %u",
-					  i, c->bytes[i], front_part_max((enum transport_part)i));
-	return 0;
+	for (int i = 0; !rc && i < TRANSPORT_PARTS; i++)
+		rc = part_check(c, (enum transport_part)i, text);
+	return rc;
 }
 
 static int client_check(const struct transport_conf *c, char text[static 256])
@@ -285,9 +301,9 @@ static int client_check(const struct transport_conf *c, char text[static 256])
 	if (c->rights & ~(uint32_t)TRANSPORT_RIGHTS)
 		return conf_wrong(text, "the rights %#x are not known", c->rights);
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
-		if (c->bytes[i] || c->words)
-			return conf_wrong(text,
-					  "a client serves no region: all parts have 0 bytes");
+		if (c->bytes[i] || c->fd[i] || c->words)
+			return conf_wrong(text, "a client serves no region: all parts have 0 bytes "
+						"and no descriptor");
 	if (c->port || strnlen(c->address, sizeof(c->address)) == sizeof(c->address))
 		return conf_wrong(text, "a client listens nowhere: its port is 0, and its address "
 					"one that it calls from, or none");

@@ -51,16 +51,19 @@ static int part_open(struct shm_region *r, enum transport_part part, size_t len)
 	return fcntl(r->fd[part], F_ADD_SEALS, seals) ? -errno : 0;
 }
 
-/*
- * The words cannot be sealed: members map them writable. So clients get another descriptor of the
- * file, and the kernel gives no writable mapping by it.
- */
-static int open_words_again(struct shm_region *r)
+/* Another descriptor of the same memory, by which the kernel gives no writable mapping. Or -1. */
+static int open_to_read(int fd)
 {
 	char path[40];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", r->fd[TRANSPORT_WORDS]);
-	r->words_read = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* The words cannot be sealed: members map them writable. So clients get this descriptor. */
+static int open_words_again(struct shm_region *r)
+{
+	r->words_read = open_to_read(r->fd[TRANSPORT_WORDS]);
 	return r->words_read < 0 ? -errno : 0;
 }
 
@@ -71,22 +74,52 @@ void shm_region_files(const struct shm_region *r, bool atomics, int file[TRANSPO
 		file[TRANSPORT_WORDS] = r->words_read;
 }
 
+/*
+ * Memory that the owner gives. Peers get a descriptor that is open for reading alone: the kernel
+ * then refuses them a writable mapping, as it does by the seals of the other parts, which would
+ * keep others than us from writing.
+ */
+static int part_given(struct shm_region *r, const struct transport_conf *c,
+		      enum transport_part part, char text[static 256])
+{
+	int rc = front_map_part(c, part, &r->mem[part], text);
+
+	if (rc)
+		return rc;
+	r->len[part] = c->bytes[part];
+	r->fd[part] = open_to_read(c->fd[part]);
+	if (r->fd[part] >= 0)
+		return 0;
+	snprintf(text, 256, "descriptor %d of part %d cannot be opened again for reading: %s",
+		 c->fd[part], part, strerror(errno));
+	return -EBADF;
+}
+
 static size_t file_len(enum transport_part part, size_t bytes)
 {
 	return part == TRANSPORT_TABLE ? bytes + SHM_EPOCHS_BYTES : bytes;
 }
 
-int shm_region_open(struct shm_region *r, const struct transport_conf *c)
+int shm_region_open(struct shm_region *r, const struct transport_conf *c, char text[static 256])
 {
 	int rc = 0;
 
+	/* Those first: a descriptor of conf.fd that is closed must not be one that we open. */
 	for (int i = 0; !rc && i < TRANSPORT_PARTS; i++)
-		rc = part_open(r, (enum transport_part)i,
-			       file_len((enum transport_part)i, c->bytes[i]));
-	if (!rc)
-		rc = open_words_again(r);
+		if (c->fd[i])
+			rc = part_given(r, c, (enum transport_part)i, text);
 	if (rc)
 		return rc;
+	for (int i = 0; !rc && i < TRANSPORT_PARTS; i++)
+		if (!c->fd[i])
+			rc = part_open(r, (enum transport_part)i,
+				       file_len((enum transport_part)i, c->bytes[i]));
+	if (!rc)
+		rc = open_words_again(r);
+	if (rc) {
+		snprintf(text, 256, "the region's memory could not be made: %s", strerror(-rc));
+		return rc;
+	}
 	/* Behind the table, in the same file: callers can read the epochs, but not write them. */
 	r->epochs = (uint64_t *)r->mem[TRANSPORT_TABLE] + c->bytes[TRANSPORT_TABLE] / 8;
 	if (c->words)
@@ -108,24 +141,32 @@ void shm_region_close(struct shm_region *r)
 
 /*
  * If its owner could shrink the file, a read could kill us (SIGBUS). If it were smaller than it
- * claims, too: so the size is compared.
+ * claims, too: so the size is compared. A device has neither seals nor size.
  */
-static int part_map(struct shm_map *m, enum transport_part part, int fd, size_t len, int prot)
+static bool is_file_safe(int fd, const struct stat *st, size_t len)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & SEALS_SIZE) == SEALS_SIZE && (size_t)st->st_size >= len;
+}
+
+static int part_map(struct shm_map *m, enum transport_part part, int fd, size_t len, int prot)
+{
 	struct stat st;
+	bool device;
 	void *mem;
 
-	if (seals < 0 || (seals & SEALS_SIZE) != SEALS_SIZE)
+	if (fstat(fd, &st))
 		return -EPROTO;
-	if (fstat(fd, &st) || (size_t)st.st_size != len)
+	device = S_ISCHR(st.st_mode) && !front_part_needed(part);
+	if (!device && !is_file_safe(fd, &st, len))
 		return -EPROTO;
 	mem = mmap(NULL, len, prot, MAP_SHARED, fd, 0);
 	if (mem == MAP_FAILED)
 		return -errno;
 	m->mem[part] = mem;
 	m->len[part] = len;
-	return 0;
+	return device && front_populate(mem, len) ? -EPROTO : 0;
 }
 
 int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_keys *k,

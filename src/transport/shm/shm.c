@@ -111,12 +111,10 @@ static const struct transport_ops ops = {
 static int open_and_listen(struct shm *s, char text[static 256])
 {
 	const struct transport_conf *c = &s->t.conf;
-	int rc = shm_region_open(&s->region, c);
+	int rc = shm_region_open(&s->region, c, text);
 
-	if (rc) {
-		snprintf(text, 256, "the region's memory could not be made: %s", strerror(-rc));
+	if (rc)
 		return rc;
-	}
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
 		s->t.part[i] = i == TRANSPORT_WORDS ? NULL : s->region.mem[i];
 	rc = shm_address(s->path, sizeof(s->path), c->address, c->host);

@@ -111,7 +111,8 @@ static inline struct shm_out *shm_out(struct shm *s, const struct transport_out 
 
 /* --- region.c ----------------------------------------------------------- */
 
-int shm_region_open(struct shm_region *r, const struct transport_conf *c);
+/* -EBADF: a descriptor of conf.fd cannot serve its part. text: one sentence for people. */
+int shm_region_open(struct shm_region *r, const struct transport_conf *c, char text[static 256]);
 void shm_region_close(struct shm_region *r);
 /* The files for a host that may post atomics, or may not. */
 void shm_region_files(const struct shm_region *r, bool atomics, int file[TRANSPORT_PARTS]);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -374,8 +375,12 @@ static void tcp_close(struct transport *t)
 	tcp_conn_close(&c->listener);
 	if (c->epoll >= 0)
 		close(c->epoll);
-	for (int i = 0; i < TRANSPORT_PARTS; i++)
-		free(t->part[i]);
+	for (int i = 0; i < TRANSPORT_PARTS; i++) {
+		if (!t->conf.fd[i])
+			free(t->part[i]);
+		else if (t->part[i])
+			munmap(t->part[i], t->conf.bytes[i]);
+	}
 	free((void *)(uintptr_t)c->region.words);
 	front_fini(t);
 	free(c);
@@ -394,12 +399,26 @@ static const struct transport_ops tcp_ops = {
 	.arm = tcp_arm,
 };
 
+/* The parts that the owner gives are copied from their mappings at each answer. */
+static int map_given_parts(struct tcp *c, const struct transport_conf *conf, char text[static 256])
+{
+	int rc = 0;
+
+	for (int i = 0; !rc && i < TRANSPORT_PARTS; i++) {
+		if (!conf->fd[i])
+			continue;
+		rc = front_map_part(conf, (enum transport_part)i, &c->t.part[i], text);
+		c->region.part[i] = c->t.part[i];
+	}
+	return rc;
+}
+
 static int allocate_region(struct tcp *c, const struct transport_conf *conf)
 {
 	size_t words = conf->bytes[TRANSPORT_WORDS];
 
 	for (int i = 0; i < TRANSPORT_PARTS; i++) {
-		if (i == TRANSPORT_WORDS || !conf->bytes[i])
+		if (i == TRANSPORT_WORDS || !conf->bytes[i] || conf->fd[i])
 			continue;
 		c->t.part[i] = aligned_alloc(PAGE, conf->bytes[i]);
 		if (!c->t.part[i])
@@ -472,6 +491,9 @@ static int serve_at(struct tcp *c, const struct transport_conf *conf, char text[
 			 conf->address, conf->port);
 		return rc;
 	}
+	rc = map_given_parts(c, conf, text);
+	if (rc)
+		return rc;
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	rc = c->epoll < 0 ? -errno : 0;
 	if (!rc && !client)

@@ -155,9 +155,16 @@ static int open_device(struct verbs *v, char text[static 256])
 static int map_own_region(struct verbs *v, const struct transport_conf *c, char text[static 256])
 {
 	for (int i = 0; i < TRANSPORT_PARTS; i++) {
+		int ret = 0;
+
 		if (!c->bytes[i])
 			continue;
-		v->region[i] = conn_map(c->bytes[i]);
+		if (c->fd[i])
+			ret = front_map_part(c, (enum transport_part)i, &v->region[i], text);
+		else
+			v->region[i] = conn_map(c->bytes[i]);
+		if (ret)
+			return ret;
 		if (!v->region[i]) {
 			snprintf(text, 256,
 				 "%zu bytes of memory for the region cannot be allocated: %s",
@@ -261,14 +268,16 @@ static int verbs_open(struct transport **t, const struct transport_conf *c, stru
 			 "RDMA "
 			 "device of this host, and a port from 1",
 			 c->address, c->port);
+	/* First: a descriptor of conf.fd that is closed must not be one that we open. */
+	if (!ret)
+		ret = map_own_region(v, c, text);
 	if (!ret)
 		ret = start_reaper(v, text);
 	if (!ret)
 		ret = open_channel(v, text);
 	if (!ret)
-		ret = map_own_region(v, c, text);
-	if (!ret && v->own.ss_family != AF_UNSPEC)
-		ret = listen_at_own_address(v, text);
+		if (!ret && v->own.ss_family != AF_UNSPEC)
+			ret = listen_at_own_address(v, text);
 	if (!ret)
 		ret = open_device(v, text);
 	if (ret) {
