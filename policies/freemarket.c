@@ -72,6 +72,16 @@ static unsigned __int128 times(int64_t whole, uint64_t permille)
 	return (unsigned __int128)(uint64_t)whole * permille;
 }
 
+/* permille of whole, rounded down: almost always in 64 bits, which divides much faster. */
+static int64_t part_of(int64_t whole, uint64_t permille)
+{
+	uint64_t product;
+
+	if (__builtin_mul_overflow((uint64_t)whole, permille, &product))
+		return (int64_t)(times(whole, permille) / 1000);
+	return (int64_t)(product / 1000);
+}
+
 /* The bounds of a guest's cap under this policy's own minimum. */
 static struct cap_bounds fm_bounds(const struct cap_bounds *b, const struct fm_params *p)
 {
@@ -111,7 +121,7 @@ static bool cut_is_due(const struct policy_in *in, const struct policy_guest *g,
 static void fm_update(const struct policy_in *in, const struct policy_guest *g,
 		      const struct fm_params *p, struct fm_guest *s)
 {
-	struct cap_bounds b = fm_bounds(&g->bounds, p);
+	struct cap_bounds b;
 
 	/*
 	 * A new epoch lifts all caps: zero is "no cap". seen is the number plus one, so
@@ -124,8 +134,10 @@ static void fm_update(const struct policy_in *in, const struct policy_guest *g,
 		s->exhausted = 1;
 	/* Exhausted stays until the epoch ends, whatever the balance is later. */
 	if (s->exhausted) {
+		b = fm_bounds(&g->bounds, p);
 		s->cap = cap_clamp((struct cap){ 1, b.min_mpct }, &b);
 	} else if (cut_is_due(in, g, p, s)) {
+		b = fm_bounds(&g->bounds, p);
 		s->cap = cap_clamp(cap_cut(s->cap, (uint32_t)p->cut, &b), &b);
 		s->last = in->now;
 	}
@@ -148,22 +160,24 @@ static void fm_decide(const struct policy_in *in, const void *params, void *glob
 	for (uint32_t i = 0; i < in->guests; i++) {
 		const struct policy_guest *g = &in->guest[i];
 		struct fm_guest *s = &state[g->slot];
-		struct plan_guest out = { .cap = CAP_NONE, .rate = RATE_ONE };
+		struct plan_guest *out = &plan->guest[g->slot];
 
+		out->cap = CAP_NONE;
+		out->rate = RATE_ONE;
+		out->vf_bytes_s = 0;
 		if (g->flags & POLICY_EXEMPT) {
-			out.reason = FM_EXEMPT;
+			out->reason = FM_EXEMPT;
 		} else if (!(g->flags & POLICY_CAPPABLE)) {
-			out.reason = FM_NOT_CAPPABLE;
+			out->reason = FM_NOT_CAPPABLE;
 		} else {
 			fm_update(in, g, p, s);
-			out.cap = s->cap;
-			out.reason = reason_of(s);
+			out->cap = s->cap;
+			out->reason = reason_of(s);
 		}
-		out.why[0] = g->balance.m;
-		out.why[1] = g->allocated.m;
-		out.why[2] = out.cap.mpct;
-		out.why[3] = (int64_t)(times(g->allocated.m, p->low) / 1000);
-		plan->guest[g->slot] = out;
+		out->why[0] = g->balance.m;
+		out->why[1] = g->allocated.m;
+		out->why[2] = out->cap.mpct;
+		out->why[3] = part_of(g->allocated.m, p->low);
 	}
 }
 

@@ -200,6 +200,10 @@ TEST(why__says_what_is_left_of_what)
 	decide_at(&g, 600, 0);
 	assert_int_equal(p->why[1], RESOS(1000));
 	assert_int_equal(p->why[2], 1000);
+	assert_int_equal(p->why[3], RESOS(100));
+	g.in.guest[0].allocated.m = INT64_MAX; /* a hundred times that takes more than 64 bits */
+	decide_at(&g, 700, 0);
+	assert_int_equal(p->why[3], INT64_MAX / 10);
 	rig_close(&g);
 }
 
