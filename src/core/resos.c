@@ -17,6 +17,9 @@
 
 typedef unsigned __int128 wide;
 
+/* For what few charges need: the others do not save its registers. */
+#define NOINLINE __attribute__((noinline))
+
 #define EPOCH_MIN_NS	 (100 * NS_PER_US)
 #define EPOCH_MAX_NS	 (3600 * NS_PER_S)
 #define LINK_BYTES_S_MAX (1ull << 40) /* 8.8 Tbit/s; price() relies on it */
@@ -216,7 +219,8 @@ int resos_set_share(struct ledger *l, uint32_t slot, uint32_t vcpus, uint32_t we
  * units < 2^65, num < 2^42, den <= 2^40: the product takes 107 bits, so the
  * rate's 32 bits are multiplied with quotient and remainder separately.
  */
-static int64_t price(wide units, uint64_t num, uint64_t den, struct rate rate, uint64_t *rem)
+static NOINLINE int64_t price(wide units, uint64_t num, uint64_t den, struct rate rate,
+			      uint64_t *rem)
 {
 	wide whole = units * num / den, part = units * num % den, rated, carry;
 
@@ -239,16 +243,14 @@ static inline int64_t price_at(wide units, uint64_t num, uint64_t den, struct ra
 {
 	uint64_t product, whole, carry, scale = den * RATE_SCALE;
 
-	if (!units) /* as most guests send in most ticks */
-		return 0;
 	if (rate.q16 != RATE_SCALE || units > UINT64_MAX ||
 	    __builtin_mul_overflow((uint64_t)units, num, &product) || product / den > INT64_MAX / 2)
 		return price(units, num, den, rate, rem);
 	whole = product / den;
 	carry = product % den * RATE_SCALE + *rem;
-	if (carry >= scale) {
-		whole += carry / scale;
-		carry %= scale;
+	if (carry >= scale) { /* it is below twice the scale: both parts are below once */
+		whole++;
+		carry -= scale;
 	}
 	*rem = carry;
 	return (int64_t)whole;
@@ -268,20 +270,32 @@ static void book_charge(struct account *a, struct resos *kind, int64_t charge)
 	a->overdraft.m += charge - paid;
 }
 
+static inline void charge_cpu(struct account *a, const struct usage *u)
+{
+	book_charge(a, &a->charged_cpu,
+		    price_at(u->cpu_ns, 1, CPU_NS_PER_MILLI, a->rate, &a->rem_cpu));
+}
+
+static NOINLINE int charge_all(const struct ledger *l, struct account *a, const struct usage *u)
+{
+	const struct resos_link *k = &l->link[a->link];
+	wide mtus = (wide)u->mtus_sent + u->mtus_recv;
+
+	book_charge(a, &a->charged_io,
+		    price_at(mtus, k->price_num, k->price_den, a->rate, &a->rem_io));
+	charge_cpu(a, u);
+	return 0;
+}
+
 int resos_charge(struct ledger *l, uint32_t slot, const struct usage *u)
 {
 	struct account *a = active_account(l, slot);
-	const struct resos_link *k;
-	wide mtus;
 
 	if (!a)
 		return -ENOENT;
-	k = &l->link[a->link];
-	mtus = (wide)u->mtus_sent + u->mtus_recv;
-	book_charge(a, &a->charged_io,
-		    price_at(mtus, k->price_num, k->price_den, a->rate, &a->rem_io));
-	book_charge(a, &a->charged_cpu,
-		    price_at(u->cpu_ns, 1, CPU_NS_PER_MILLI, a->rate, &a->rem_cpu));
+	if (u->mtus_sent | u->mtus_recv)
+		return charge_all(l, a, u);
+	charge_cpu(a, u);
 	return 0;
 }
 
