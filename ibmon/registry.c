@@ -15,8 +15,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/util/seqread.h"
-
 #define FRAME_NONE UINT64_MAX /* an entry of a frame page that cannot be read */
 
 /* --- the node ---------------------------------------------------------------- */
@@ -292,13 +290,6 @@ static int walk_pages(struct walk *w)
 	return 0;
 }
 
-static uint32_t generation_of(const volatile void *page)
-{
-	const volatile uint8_t *p = (const volatile uint8_t *)page;
-
-	return guest_read32(p + offsetof(struct guest_registry, generation));
-}
-
 /*
  * The generation is read first and compared last: a walk that succeeded saw one state of
  * all pages.
@@ -307,7 +298,7 @@ int registry_walk(const volatile void *page, const struct registry_limits *lim,
 		  registry_page_fn *get, void *ctx, struct registry *out)
 {
 	struct walk w = { .lim = lim, .get = get, .ctx = ctx, .out = out };
-	uint32_t generation = generation_of(page);
+	uint32_t generation = registry_generation(page);
 	int rc;
 
 	guest_copy_barrier();
@@ -325,12 +316,7 @@ int registry_walk(const volatile void *page, const struct registry_limits *lim,
 	out->rings = out->faults = out->faults_more = out->latencies = out->frames = 0;
 	rc = walk_pages(&w);
 	guest_copy_barrier();
-	return generation_of(page) == generation ? rc : -EAGAIN;
-}
-
-bool registry_changed(const volatile void *page, uint32_t gen)
-{
-	return generation_of(page) != gen;
+	return registry_generation(page) == generation ? rc : -EAGAIN;
 }
 
 uint64_t registry_heartbeat(const volatile void *page)

@@ -10,6 +10,7 @@
 
 #include "ibmon/ring/ring.h"
 #include "resex/guest_abi.h"
+#include "src/util/seqread.h"
 
 /* A refused descriptor, kept for ring-list. */
 struct registry_fault {
@@ -57,8 +58,18 @@ typedef int registry_page_fn(void *ctx, const struct guest_ref *ref, const volat
 int registry_walk(const volatile void *page, const struct registry_limits *lim,
 		  registry_page_fn *get, void *ctx, struct registry *out);
 
+static inline uint32_t registry_generation(const volatile void *page)
+{
+	const volatile uint8_t *p = (const volatile uint8_t *)page;
+
+	return guest_read32(p + offsetof(struct guest_registry, generation));
+}
+
 /* Each reads one cache line: is the generation different from gen? The heartbeat; qps_*. */
-bool registry_changed(const volatile void *page, uint32_t gen);
+static inline bool registry_changed(const volatile void *page, uint32_t gen)
+{
+	return registry_generation(page) != gen;
+}
 uint64_t registry_heartbeat(const volatile void *page);
 uint64_t registry_unseen(const volatile void *page);
 uint32_t registry_unpublished(const volatile void *page);

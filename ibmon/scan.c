@@ -12,14 +12,8 @@ enum { AHEAD_QUIET = 8, AHEAD_OWN = 4, AHEAD_WORK = 2, AHEAD_REST = 1 };
 /* Guests without rings that are passed over to find the ring ahead. */
 enum { SKIP_GUESTS = 8 };
 
-/* A ring, in the order of scans, which goes on with the next guests. g NULL: there is none. */
-struct place {
-	const struct scan_guest *g;
-	uint32_t i;
-};
-
 /* A CPU keeps only so many lines on their way: those of a whole guest at once are too many. */
-static inline struct place place_ahead(const struct scan_guest *g, uint32_t n)
+static struct scan_place place_ahead(const struct scan_guest *g, uint32_t n)
 {
 	uint32_t skip = SKIP_GUESTS;
 
@@ -27,18 +21,24 @@ static inline struct place place_ahead(const struct scan_guest *g, uint32_t n)
 		n -= g->rings;
 		g = g->after;
 	}
-	return (struct place){ g && n < g->rings ? g : NULL, n };
+	if (!g || n >= g->rings)
+		return (struct scan_place){ 0 };
+	return (struct scan_place){ &g->ring[n], g, g->rings - n };
 }
 
-static inline const struct scan_ring *ring_at(const struct place *p)
+static inline void place_next(struct scan_place *p)
 {
-	return p->g ? &p->g->ring[p->i] : NULL;
+	if (!p->at)
+		return;
+	p->at++;
+	if (!--p->left)
+		*p = place_ahead(p->g->after, 0);
 }
 
-static inline void place_next(struct place *p)
+void scan_before(struct scan_guest *g, const struct scan_guest *after)
 {
-	if (p->g && ++p->i == p->g->rings)
-		*p = place_ahead(p->g, p->i);
+	g->after = after;
+	g->quiet = place_ahead(g, AHEAD_QUIET);
 }
 
 /*
@@ -72,10 +72,12 @@ static inline void prefetch_look(const struct scan_ring *sr)
 /* One that works will be seen to work by its first word. */
 static inline void prefetch_quiet(const struct scan_ring *sr)
 {
-	if (sr && !sr->idle)
-		ring_prefetch_line(sr->quiet.at[0]);
-	else if (sr && sr->idle < SCAN_REST_AFTER)
+	if (!sr || sr->idle >= SCAN_REST_AFTER)
+		return;
+	if (sr->idle)
 		prefetch_look(sr);
+	else
+		ring_prefetch_line(sr->quiet.at[0]);
 }
 
 /* Of a ring whose last sample found work. */
@@ -94,30 +96,32 @@ static inline void prefetch_own(const struct scan_ring *sr)
 
 /* The places of what is brought into the cache while a ring is read. */
 struct ahead {
-	struct place quiet, own, work, rest;
+	struct scan_place quiet, own, work, rest;
 	bool works; /* some of the rings did lately */
 };
 
-static struct ahead ahead_of(const struct scan_guest *g)
+static inline struct ahead ahead_of(const struct scan_guest *g)
 {
-	return (struct ahead){
-		.quiet = place_ahead(g, AHEAD_QUIET),
-		.own = place_ahead(g, AHEAD_OWN),
-		.work = place_ahead(g, AHEAD_WORK),
-		.rest = place_ahead(g, AHEAD_REST),
-		.works = g->working || (g->after && g->after->working),
-	};
+	struct ahead a = { .quiet = g->quiet,
+			   .works = g->working || (g->after && g->after->working) };
+
+	if (a.works) {
+		a.own = place_ahead(g, AHEAD_OWN);
+		a.work = place_ahead(g, AHEAD_WORK);
+		a.rest = place_ahead(g, AHEAD_REST);
+	}
+	return a;
 }
 
 static inline void prefetch_ahead(struct ahead *a)
 {
-	prefetch_quiet(ring_at(&a->quiet));
+	prefetch_quiet(a->quiet.at);
 	place_next(&a->quiet);
 	if (!a->works)
 		return;
-	prefetch_own(ring_at(&a->own));
-	prefetch_work(ring_at(&a->work), false);
-	prefetch_work(ring_at(&a->rest), true);
+	prefetch_own(a->own.at);
+	prefetch_work(a->work.at, false);
+	prefetch_work(a->rest.at, true);
 	place_next(&a->own);
 	place_next(&a->work);
 	place_next(&a->rest);
@@ -139,14 +143,14 @@ static void prefetch_rested(const struct scan_guest *g)
 /* Of the first rings of g, and those after them. */
 static void prefetch_first(const struct scan_guest *g)
 {
-	struct place p = place_ahead(g, 0); /* g may have no ring */
+	struct scan_place p = place_ahead(g, 0); /* g may have no ring */
 
 	for (uint32_t i = 0; i < AHEAD_QUIET; i++) {
-		prefetch_quiet(ring_at(&p));
+		prefetch_quiet(p.at);
 		if (i < AHEAD_WORK)
-			prefetch_work(ring_at(&p), false);
+			prefetch_work(p.at, false);
 		if (i < AHEAD_REST)
-			prefetch_work(ring_at(&p), true);
+			prefetch_work(p.at, true);
 		place_next(&p);
 	}
 }
@@ -177,28 +181,32 @@ void scan_fault_delivered(const struct scan_guest *g, uint32_t id)
 /* A ring with work in flight never rests: its backlog is counted in each scan. */
 static inline void note_idle(const struct scan_guest *g, struct scan_ring *sr)
 {
-	sr->idle++;
+	if (++sr->idle < SCAN_REST_AFTER)
+		return;
+	sr->looked_ns = g->time_ns;
 	if (sr->idle == SCAN_REST_AFTER && sr->quiet.backlog)
 		sr->idle = SCAN_REST_AFTER - SCAN_CHECK_EACH;
 	if (sr->idle == SCAN_REST_AFTER + SCAN_CHECK_EACH)
 		sr->idle = SCAN_REST_AFTER;
-	sr->looked_ns = g->time_ns;
 }
 
-static void sample_ring(const struct scan_guest *g, struct scan_ring *sr, int64_t elapsed_ns,
-			bool quiet, struct usage *u, struct scan_result *res)
+static void sample_ring(struct scan_guest *g, struct scan_ring *sr, int64_t elapsed_ns, bool quiet,
+			struct usage *u, struct scan_result *res)
 {
 	struct sample s;
 	int rc;
 
+	res->found = true;
 	if (sr->idle >= SCAN_REST_AFTER)
 		elapsed_ns = g->time_ns - sr->looked_ns;
 	rc = ring_sample(sr->ring, elapsed_ns, &s);
 	ring_watch(sr->ring, &sr->quiet);
-	if (quiet && !rc)
+	if (quiet && !rc) {
 		note_idle(g, sr);
-	else
+	} else {
 		sr->idle = 0;
+		g->working++;
+	}
 	if (rc) {
 		if (!ring_fault_delivered(sr->ring))
 			report_fault(sr, res);
@@ -214,7 +222,7 @@ static void sample_ring(const struct scan_guest *g, struct scan_ring *sr, int64_
 	mtu_add(u, &s);
 }
 
-static inline void scan_ring(const struct scan_guest *g, struct scan_ring *sr, int64_t elapsed_ns,
+static inline void scan_ring(struct scan_guest *g, struct scan_ring *sr, int64_t elapsed_ns,
 			     struct usage *u, struct scan_result *res)
 {
 	bool quiet = ring_is_quiet(&sr->quiet);
@@ -223,12 +231,17 @@ static inline void scan_ring(const struct scan_guest *g, struct scan_ring *sr, i
 		sample_ring(g, sr, elapsed_ns, quiet, u, res);
 		return;
 	}
-	u->backlog += sr->quiet.backlog;
-	u->queues += sr->quiet.backlog > 0;
+	if (sr->quiet.backlog) {
+		u->backlog += sr->quiet.backlog;
+		u->queues++;
+	}
 	note_idle(g, sr);
 }
 
-/* How many rested rings have their turn now: by the time that passed, not the number of scans. */
+/*
+ * How many rested rings have their turn now, of all at most: by the time that passed, not the
+ * number of scans.
+ */
 static uint32_t rested_due(struct scan_guest *g, int64_t elapsed_ns)
 {
 	uint32_t due;
@@ -251,9 +264,14 @@ static void scan_due(struct scan_guest *g, uint32_t due, int64_t elapsed_ns, str
 	for (uint32_t k = 0; k < due; k++) {
 		scan_ring(g, &g->ring[i], elapsed_ns, u, res);
 		g->resting -= g->ring[i].idle < SCAN_REST_AFTER;
-		g->working += !g->ring[i].idle;
 		i = i + 1 < g->rings ? i + 1 : 0;
 	}
+}
+
+/* Is this rested ring among the due ones from g->next on? */
+static bool is_due(const struct scan_guest *g, uint32_t i, uint32_t due)
+{
+	return (i >= g->next ? i - g->next : i + g->rings - g->next) < due;
 }
 
 /* Some rings of g do not rest. */
@@ -261,18 +279,18 @@ static void scan_all(struct scan_guest *g, uint32_t due, int64_t elapsed_ns, str
 		     struct scan_result *res)
 {
 	struct ahead ahead = ahead_of(g);
-	uint32_t from = g->next;
+	uint32_t resting = 0;
 
-	g->working = g->resting = 0;
+	g->working = 0;
 	for (uint32_t i = 0; i < g->rings; i++) {
-		uint32_t turn = i >= from ? i - from : i + g->rings - from;
+		struct scan_ring *sr = &g->ring[i];
 
 		prefetch_ahead(&ahead);
-		if (g->ring[i].idle < SCAN_REST_AFTER || turn < due)
-			scan_ring(g, &g->ring[i], elapsed_ns, u, res);
-		g->working += !g->ring[i].idle;
-		g->resting += g->ring[i].idle >= SCAN_REST_AFTER;
+		if (sr->idle < SCAN_REST_AFTER || is_due(g, i, due))
+			scan_ring(g, sr, elapsed_ns, u, res);
+		resting += sr->idle >= SCAN_REST_AFTER;
 	}
+	g->resting = resting;
 }
 
 static void scan_rings(struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
@@ -280,13 +298,11 @@ static void scan_rings(struct scan_guest *g, int64_t elapsed_ns, struct usage *u
 {
 	uint32_t due = rested_due(g, elapsed_ns);
 
-	if (!g->rings)
-		return;
 	if (is_all_rested(g))
 		scan_due(g, due, elapsed_ns, u, res);
 	else
 		scan_all(g, due, elapsed_ns, u, res);
-	g->next = (g->next + due) % g->rings;
+	g->next = g->next + due < g->rings ? g->next + due : g->next + due - g->rings;
 }
 
 void scan_rested(struct scan_guest *g, struct usage *u)
@@ -303,13 +319,14 @@ void scan_rested(struct scan_guest *g, struct usage *u)
 static void scan_latencies(const struct scan_guest *g, struct report *rep, struct window *whole,
 			   struct scan_result *res)
 {
-	uint32_t each = g->latencies ? SCAN_LATENCIES_MAX / g->latencies : 0;
+	uint32_t each = SCAN_LATENCIES_MAX / g->latencies;
 
 	for (uint32_t i = 0; i < g->latencies; i++) {
 		uint64_t lost = latency_page_read(g->latency[i], each, rep, whole);
 
 		res->latencies_lost = sat_add(res->latencies_lost, lost);
 	}
+	res->found |= rep->n | rep->flags | res->latencies_lost;
 }
 
 void scan_guest(struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struct report *rep,
@@ -317,14 +334,19 @@ void scan_guest(struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struc
 {
 	*res = (struct scan_result){ 0 };
 	*rep = (struct report){ .slot = u->slot };
+	if (g->quiet.g)
+		ring_prefetch_line(g->quiet.g->registry);
 	if (g->after) {
 		ring_prefetch_line(g->after->registry);
-		prefetch_rested(g->after);
+		if (g->after->resting)
+			prefetch_rested(g->after);
 	}
 	if (g->registry)
-		res->refresh = registry_changed(g->registry, g->generation);
+		res->found = res->refresh = registry_changed(g->registry, g->generation);
 	elapsed_ns = elapsed_ns > 0 ? elapsed_ns : 0;
 	g->time_ns += elapsed_ns;
-	scan_rings(g, elapsed_ns, u, res);
-	scan_latencies(g, rep, whole, res);
+	if (g->rings)
+		scan_rings(g, elapsed_ns, u, res);
+	if (g->latencies)
+		scan_latencies(g, rep, whole, res);
 }

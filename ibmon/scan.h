@@ -37,11 +37,19 @@ struct scan_ring {
 
 static_assert(sizeof(struct scan_ring) <= 64, "more than a cache line");
 
+/* A ring, in the order of scans, which goes on with the next guests. */
+struct scan_place {
+	const struct scan_ring *at; /* NULL: there is none */
+	const struct scan_guest *g;
+	uint32_t left; /* of its rings, with this one */
+};
+
 struct scan_guest {
 	uint32_t slot;
 	uint32_t rings;
 	/* The sampler's, and at first 0. */
 	const struct scan_guest *after; /* in the set in use, the guest scanned next; NULL: none */
+	struct scan_place quiet;	/* what the scan of its first ring brings into the cache */
 	uint32_t next;			/* the ring at which the next look at rested rings begins */
 	uint32_t working;		/* rings in whose last sample work was found */
 	uint32_t resting;		/* rings that are rested */
@@ -55,6 +63,8 @@ struct scan_guest {
 };
 
 struct scan_result {
+	/* Anything, beside work that is still under way; else *rep and what follows are empty. */
+	bool found;
 	bool refresh;	       /* the guest's registry generation changed */
 	uint32_t faults;       /* rings at fault that scan_fault_delivered was not called for */
 	uint32_t fault_id[8];  /* their ids: the first eight, then the next ones */
@@ -79,6 +89,12 @@ void scan_guest(struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struc
  * fault is not reported.
  */
 void scan_rested(struct scan_guest *g, struct usage *u);
+
+/*
+ * g is scanned before this guest, or as the last one (NULL). The order is said from the last guest
+ * to the first.
+ */
+void scan_before(struct scan_guest *g, const struct scan_guest *after);
 
 /*
  * Bring into the cache what scan_guest will read first. Each scan does so for the next rings, also

@@ -187,8 +187,8 @@ void sampler_adopt(struct sampler *s, struct mono now)
 		return;
 	leave_all_gone(s, set);
 	s->set = set;
-	for (uint32_t i = 0; i < set->guests; i++)
-		set->guest[i].scan->after = i + 1 < set->guests ? set->guest[i + 1].scan : NULL;
+	for (uint32_t i = set->guests; i > 0; i--)
+		scan_before(set->guest[i - 1].scan, i < set->guests ? set->guest[i].scan : NULL);
 	for (uint32_t i = 0; i < set->guests; i++) {
 		const struct set_guest *g = &set->guest[i];
 

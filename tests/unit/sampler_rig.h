@@ -68,7 +68,9 @@ struct ring {
 void scan_guest(struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struct report *rep,
 		struct window *whole, struct scan_result *res)
 {
+	static const struct usage none;
 	struct rig_scan *sc = (struct rig_scan *)(uintptr_t)g->registry;
+	struct usage work = sc->add;
 
 	sc->calls++;
 	sc->elapsed_ns = elapsed_ns;
@@ -86,6 +88,9 @@ void scan_guest(struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struc
 	for (uint64_t i = 0; whole && i < rep->n; i++) /* who reports has a window */
 		window_add(whole, sc->latency_ns);
 	*res = sc->res;
+	work.backlog = 0;
+	res->found = memcmp(&work, &none, sizeof(work)) || rep->n || rep->flags || res->refresh ||
+		     res->faults || res->latencies_lost;
 }
 
 void scan_rested(struct scan_guest *g, struct usage *u)
@@ -95,6 +100,11 @@ void scan_rested(struct scan_guest *g, struct usage *u)
 	u->mtus_sent += sc->rested_mtus;
 	u->backlog += sc->rested_mtus;
 	sc->rested_mtus = 0;
+}
+
+void scan_before(struct scan_guest *g, const struct scan_guest *after)
+{
+	g->after = after;
 }
 
 void scan_prefetch(const struct scan_guest *g)

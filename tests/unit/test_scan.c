@@ -71,6 +71,20 @@ static void open_rings(struct fixture *x, uint32_t n, uint16_t old)
 	}
 }
 
+/* What the sampler does not look at unless something was found. */
+static void check_nothing_found(struct fixture *x)
+{
+	static const struct scan_result none;
+	const struct report rep = { .slot = 5 };
+	struct usage u = x->u;
+
+	u.backlog = u.queues = 0;
+	assert_memory_equal(&u, (&(struct usage){ .slot = 5, .link = 1, .cpu_ns = 1234 }),
+			    sizeof(u));
+	assert_memory_equal(&x->rep, &rep, sizeof(rep));
+	assert_memory_equal(&x->res, &none, sizeof(none));
+}
+
 static void scan_after(struct fixture *x, int64_t elapsed_ns)
 {
 	memset(&x->u, 0, sizeof(x->u));
@@ -79,6 +93,8 @@ static void scan_after(struct fixture *x, int64_t elapsed_ns)
 	x->u.link = 1;
 	x->u.cpu_ns = 1234;
 	scan_guest(x->set, elapsed_ns, &x->u, &x->rep, &x->whole, &x->res);
+	if (!x->res.found)
+		check_nothing_found(x);
 }
 
 static void scan(struct fixture *x)
@@ -116,6 +132,7 @@ RIG_TEST(scan__several_rings__add_up)
 	x->u.queues = 0;
 	scan(x); /* none has changed */
 	assert_int_equal(x->u.queues, 3);
+	assert_false(x->res.found);
 }
 
 RIG_TEST(scan__history_of_an_old_ring__is_not_charged)
@@ -401,8 +418,8 @@ RIG_TEST(scan__guests_without_rings__are_passed_over)
 	struct scan_guest empty[10] = { { .slot = 1 } };
 
 	open_rings(x, 2, 0);
-	for (int i = 0; i < 10; i++)
-		empty[i].after = i < 9 ? &empty[i + 1] : x->set;
+	for (int i = 9; i >= 0; i--)
+		scan_before(&empty[i], i < 9 ? &empty[i + 1] : x->set);
 	scan(x);
 	for (int i = 0; i < 2; i++)
 		fake_do(&x->f[i], FAKE_WRITE, 2048);
