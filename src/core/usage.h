@@ -24,6 +24,16 @@ static inline void usage_add(struct usage *to, const struct usage *u)
 	to->queues = u->queues;
 }
 
+/* The same of a usage that has only CPU time and what is under way. */
+static inline void usage_add_idle(struct usage *to, const struct usage *u)
+{
+	to->slot = u->slot;
+	to->link = u->link;
+	to->cpu_ns += u->cpu_ns;
+	to->backlog = u->backlog;
+	to->queues = u->queues;
+}
+
 /* What a guest was given and what it spent, over several epochs. */
 struct spending {
 	struct resos allocated, spent, overdraft;

@@ -62,6 +62,7 @@ void slot_learn(struct slot *sl, struct cap in_force)
 	sl->applied = in_force;
 	sl->wanted = slot_percent(in_force);
 	sl->foreign = false;
+	sl->settled = false;
 }
 
 /* The mailbox stays as it is: the actor may be reading it, and slot_join() looks at it. */
@@ -125,6 +126,7 @@ static void slot_update(struct sampler *s, const struct set_guest *g)
 		sl->looked = true;
 	}
 	sl->guest = g;
+	sl->settled = false;
 	/*
 	 * This set has what the registry had when control built it: a later change is a new
 	 * event.
@@ -158,18 +160,25 @@ static void leave_all_gone(struct sampler *s, const struct guest_set *set)
 /* What a set says of its guests is the same until the next one: only here it is copied. */
 static void seat_guests(struct sampler *s)
 {
+	s->guests = 0;
+	for (uint32_t i = 0; i < s->set->guests; i++)
+		if (s->slot[s->set->guest[i].slot].guest)
+			s->turn[s->guests++] = &s->slot[s->set->guest[i].slot];
 	s->in.guests = 0;
 	for (uint32_t i = slot_bit_next(&s->used, 0); i < FLOW_GUESTS_MAX;
 	     i = slot_bit_next(&s->used, i + 1)) {
 		struct slot *sl = &s->slot[i];
 		const struct set_guest *g = sl->guest;
 
-		sl->seat = (uint16_t)s->in.guests++;
-		*slot_seat(s, sl) = (struct policy_guest){
+		sl->worked = false;
+		sl->seat = &s->in.guest[s->in.guests++];
+		*sl->seat = (struct policy_guest){
 			.slot = g->slot,
 			.link = g->link,
 			.weight = g->weight,
 			.bounds = g->bounds,
+			.usage = { .slot = g->slot, .link = g->link },
+			.report = { .slot = g->slot },
 			.sla = g->sla,
 		};
 	}
@@ -213,8 +222,8 @@ static void copy_ring_totals(struct sampler *s)
 
 	if (asked == atomic_load_explicit(&s->ho->rings_shown, memory_order_relaxed))
 		return;
-	for (uint32_t i = 0; i < s->set->guests; i++) {
-		const struct scan_guest *g = s->set->guest[i].scan;
+	for (uint32_t i = 0; i < s->guests; i++) {
+		const struct scan_guest *g = s->turn[i]->guest->scan;
 
 		for (uint32_t k = 0; k < g->rings; k++)
 			ring_show(g->ring[k].ring);
@@ -275,13 +284,9 @@ static void publish_snapshot(struct sampler *s, struct mono now)
 	sn->dropped = s->ledger.dropped;
 	sn->set_serial = s->set->serial;
 	sn->policy = s->set->policy->ops;
-	sn->guests = 0;
-	for (uint32_t i = 0; i < s->set->guests; i++) {
-		const struct slot *sl = &s->slot[s->set->guest[i].slot];
-
-		if (sl->guest)
-			snap_one(s, sl, &sn->guest[sn->guests++]);
-	}
+	sn->guests = s->guests;
+	for (uint32_t i = 0; i < s->guests; i++)
+		snap_one(s, s->turn[i], &sn->guest[i]);
 	snap_publish(s->ho);
 }
 

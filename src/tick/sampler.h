@@ -50,6 +50,7 @@ struct unread {
 /* First what each tick reads of each slot; then what only mail, an epoch or a snapshot needs. */
 struct slot {
 	const struct set_guest *guest; /* NULL: free */
+	struct policy_guest *seat;     /* among the policy's guests: what the last tick found */
 	uint64_t cpu_prev;
 	struct mono second_began; /* of the latencies of this second */
 	bool cpu_known;
@@ -57,12 +58,14 @@ struct slot {
 	bool empty_reported;   /* EVENT_EMPTY was sent in this epoch */
 	bool rings_reported;   /* EVENT_REFRESH was sent for the set in use */
 	bool looked;	       /* last_look has something */
+	bool worked;	       /* the seat has more than CPU time and what is under way */
 	bool pending;	       /* the last mail is not answered yet */
 	bool foreign;	       /* applied was set by another program */
 	bool foreign_reported; /* EVENT_CAP_FOREIGN was sent for it */
+	bool settled;	       /* met and rate_wanted are in force: see sampler_act() */
 	uint16_t wanted;       /* percent in that mail; at first its own cap's */
-	uint16_t seat;	       /* its place among the policy's guests */
 	uint32_t cap_errno;
+	struct cap met; /* the plan's */
 	struct rate rate_wanted;
 	struct cap applied;
 	struct mono cap_time;
@@ -126,8 +129,10 @@ struct sampler {
 	struct ledger ledger;
 	struct guest_set *set; /* the one in use; never NULL after init */
 	struct plan plan;
-	struct policy_in in;	/* by seat; usage and report are filled where rings are read */
-	struct slot_bits used;	/* slots with a guest */
+	struct policy_in in;   /* by seat; usage and report are filled where rings are read */
+	struct slot_bits used; /* slots with a guest */
+	uint32_t guests;       /* entries of turn[] */
+	struct slot *turn[FLOW_GUESTS_MAX]; /* slots with a guest, in the order of the set */
 	struct slot_bits asked; /* slots whose mail waits for an answer, or whose event is owed */
 	struct slot slot[FLOW_GUESTS_MAX];
 	struct slot_latencies latencies[FLOW_GUESTS_MAX];
@@ -172,10 +177,17 @@ void sampler_run(struct sampler *s);
  */
 void unread_charge(struct slot *sl, struct usage *u, int64_t elapsed_ns, bool runs);
 
-/* Of the guest in this slot, what the last tick found. */
-static inline struct policy_guest *slot_seat(struct sampler *s, const struct slot *sl)
+/* A whole second was measured. */
+void unread_second(struct unread *w);
+
+/* All queues are read, and counted these MTUs. */
+static inline void unread_measure(struct unread *w, uint64_t mtus, int64_t elapsed_ns)
 {
-	return &s->in.guest[sl->seat];
+	w->active = false;
+	w->mtus = sat_add(w->mtus, mtus);
+	w->ns += elapsed_ns;
+	if (w->ns >= NS_PER_S)
+		unread_second(w);
 }
 
 /* Since the guest joined. */

@@ -7,16 +7,21 @@
 
 #include "ibmon/ring/mtu.h"
 
-/* A guest's domain in the newest list. Guests and list are in ascending id: *at only grows. */
-static const struct hv_dom *dom_of(const struct sampler *s, const struct set_guest *g, int *at)
+/* The rest of the newest list of domains. */
+struct doms {
+	const struct hv_dom *at, *end;
+};
+
+/* A guest's domain. Guests and list are in ascending id: at only grows. */
+static inline const struct hv_dom *dom_of(const struct set_guest *g, struct doms *d)
 {
-	while (*at < s->doms && s->dom[*at].domid < g->key.domid)
-		(*at)++;
-	if (*at >= s->doms || s->dom[*at].domid != g->key.domid)
+	while (d->at < d->end && d->at->domid < g->key.domid)
+		d->at++;
+	if (d->at == d->end || d->at->domid != g->key.domid)
 		return NULL;
-	if (memcmp(s->dom[*at].uuid, g->key.uuid, sizeof(g->key.uuid)) != 0)
+	if (memcmp(d->at->uuid, g->key.uuid, sizeof(g->key.uuid)) != 0)
 		return NULL; /* another domain has the id now */
-	return &s->dom[*at];
+	return d->at;
 }
 
 /*
@@ -52,19 +57,12 @@ static void report_scan(struct sampler *s, struct slot *sl, struct mono now,
 }
 
 /* Show the last whole second: a second that has just begun has few samples. */
-static void count_latencies(struct sampler *s, struct slot *sl, struct mono now,
-			    const struct report *rep, uint64_t lost)
+static void end_second(struct sampler *s, struct slot *sl, struct mono now)
 {
 	struct slot_latencies *all = &s->latencies[sl->guest->slot];
 	struct snap_latency *l = &sl->latency;
 	struct window *w = &all->second;
 
-	if (rep->n | lost) {
-		l->n += rep->n;
-		l->lost = sat_add(l->lost, lost);
-	}
-	if (mono_sub(now, sl->second_began) < NS_PER_S)
-		return;
 	l->second_n = w->n;
 	l->mean_ns = window_mean(w);
 	l->dev_ns = window_deviation(w);
@@ -76,80 +74,115 @@ static void count_latencies(struct sampler *s, struct slot *sl, struct mono now,
 	sl->second_began = now;
 }
 
-static void observe_one(struct sampler *s, const struct set_guest *g, struct mono now,
-			int64_t elapsed_ns, int *at)
+/* What a scan found, beside work. */
+static void report_found(struct sampler *s, struct slot *sl, struct mono now,
+			 const struct report *rep, const struct scan_result *res)
 {
-	struct slot *sl = &s->slot[g->slot];
-	struct usage *u = &slot_seat(s, sl)->usage;
-	struct report *rep = &slot_seat(s, sl)->report;
-	const struct hv_dom *d;
+	sl->latency.n += rep->n;
+	sl->latency.lost = sat_add(sl->latency.lost, res->latencies_lost);
+	report_scan(s, sl, now, res);
+}
+
+static void clear_seat(struct slot *sl)
+{
+	struct policy_guest *p = sl->seat;
+
+	p->usage = (struct usage){ .slot = p->slot, .link = p->link };
+	p->report = (struct report){ .slot = p->slot };
+	sl->worked = false;
+}
+
+/* Most guests do nothing in most ticks: of their usage and report only a part is written. */
+static inline void observe_one(struct sampler *s, struct slot *sl, struct mono now,
+			       int64_t elapsed_ns, struct doms *doms)
+{
+	const struct set_guest *g = sl->guest;
+	const struct hv_dom *d = dom_of(g, doms);
+	struct usage *u = &sl->seat->usage;
+	struct report *rep = &sl->seat->report;
 	struct scan_result res;
 
-	if (!sl->guest)
-		return;
-	d = dom_of(s, g, at);
-	*u = (struct usage){ .slot = g->slot, .link = g->link };
-	if (d)
-		u->cpu_ns = cpu_delta(sl, d);
+	if (sl->worked)
+		clear_seat(sl);
+	u->cpu_ns = d ? cpu_delta(sl, d) : 0;
+	u->backlog = u->queues = 0;
 	/*
 	 * The domain is gone: do not read its memory. Without a list (doms < 0) nothing says so:
 	 * its rings are still read, and its CPU time is counted at the next list.
 	 */
-	if ((!d && s->doms >= 0) || (d && (d->flags & HV_DOM_DYING))) {
-		*rep = (struct report){ .slot = g->slot };
+	if ((!d && s->doms >= 0) || (d && (d->flags & HV_DOM_DYING)))
 		return;
-	}
 	if (sl->looked) {
 		usage_add(u, &sl->last_look);
 		u->backlog = 0; /* the scan counts it */
 		sl->looked = false;
+		sl->worked = true;
 	}
 	scan_guest(g->scan, elapsed_ns, u, rep, &s->latencies[g->slot].second, &res);
-	unread_charge(sl, u, elapsed_ns, !d || !(d->flags & HV_DOM_PAUSED));
-	count_latencies(s, sl, now, rep, res.latencies_lost);
-	report_scan(s, sl, now, &res);
+	sl->worked |= res.found | (g->unreadable > 0);
+	if (sl->worked)
+		unread_charge(sl, u, elapsed_ns, !d || !(d->flags & HV_DOM_PAUSED));
+	else
+		unread_measure(&sl->unread, 0, elapsed_ns);
+	if (res.found)
+		report_found(s, sl, now, rep, &res);
+	if (mono_sub(now, sl->second_began) >= NS_PER_S)
+		end_second(s, sl, now);
 }
 
 void sampler_observe(struct sampler *s, struct mono now, int64_t elapsed_ns)
 {
-	int at = 0;
+	struct doms doms;
 
 	/* Scans bring into the cache what those after them read: here, what the first ones read. */
-	if (s->set->guests)
-		scan_prefetch(s->set->guest[0].scan);
+	if (s->guests)
+		scan_prefetch(s->turn[0]->guest->scan);
 	sampler_list_domains(s);
-	for (uint32_t i = 0; i < s->set->guests; i++)
-		observe_one(s, &s->set->guest[i], now, elapsed_ns, &at);
+	doms = (struct doms){ s->dom, s->dom + (s->doms > 0 ? s->doms : 0) };
+	for (uint32_t i = 0; i < s->guests; i++)
+		observe_one(s, s->turn[i], now, elapsed_ns, &doms);
+}
+
+static void report_empty(struct sampler *s, struct slot *sl, struct mono now,
+			 const struct account *a)
+{
+	if (a->balance.m == 0 && a->allocated.m > 0 && !sl->empty_reported) {
+		sl->empty_reported = true;
+		sampler_event(s, EVENT_EMPTY, sl, now, a->allocated.m, 0, 0);
+	}
+}
+
+static void end_epoch(struct slot *sl, const struct account *a)
+{
+	const struct usage *u = &sl->seat->usage;
+
+	spending_add(&sl->past, a);
+	usage_add(&sl->past_usage, &sl->epoch_usage);
+	sl->epoch_usage = (struct usage){ .slot = u->slot, .link = u->link };
+	sl->epoch_usage.backlog = u->backlog;
+	sl->epoch_usage.queues = u->queues;
+	sl->empty_reported = false;
 }
 
 void sampler_account(struct sampler *s, struct mono now, const struct period_tick *t)
 {
-	for (uint32_t i = 0; i < s->set->guests; i++) {
-		struct slot *sl = &s->slot[s->set->guest[i].slot];
-		const struct usage *u = &slot_seat(s, sl)->usage;
-		const struct account *a;
+	for (uint32_t i = 0; i < s->guests; i++) {
+		struct slot *sl = s->turn[i];
+		const struct usage *u = &sl->seat->usage;
+		const struct account *a = &s->ledger.acc[u->slot];
 
-		if (!sl->guest)
-			continue;
 		/*
 		 * Charge before the epoch changes: this usage belongs to the epoch that
 		 * ends.
 		 */
 		resos_charge(&s->ledger, u->slot, u);
-		usage_add(&sl->epoch_usage, u);
-		a = &s->ledger.acc[u->slot];
-		if (a->balance.m == 0 && a->allocated.m > 0 && !sl->empty_reported) {
-			sl->empty_reported = true;
-			sampler_event(s, EVENT_EMPTY, sl, now, a->allocated.m, 0, 0);
-		}
-		if (t->new_epochs) {
-			spending_add(&sl->past, a);
-			usage_add(&sl->past_usage, &sl->epoch_usage);
-			sl->epoch_usage = (struct usage){ .slot = u->slot, .link = u->link };
-			sl->epoch_usage.backlog = u->backlog;
-			sl->epoch_usage.queues = u->queues;
-			sl->empty_reported = false;
-		}
+		if (sl->worked)
+			usage_add(&sl->epoch_usage, u);
+		else
+			usage_add_idle(&sl->epoch_usage, u);
+		report_empty(s, sl, now, a);
+		if (t->new_epochs)
+			end_epoch(sl, a);
 	}
 	if (t->new_epochs)
 		resos_replenish(&s->ledger, s->period.epoch);
@@ -158,7 +191,7 @@ void sampler_account(struct sampler *s, struct mono now, const struct period_tic
 /* What changes from tick to tick. seat_guests() has the rest. */
 static void decide_input(struct sampler *s, struct slot *sl)
 {
-	struct policy_guest *p = slot_seat(s, sl);
+	struct policy_guest *p = sl->seat;
 	const struct account *a = &s->ledger.acc[p->slot];
 
 	p->flags = sl->guest->flags | (sl->fresh ? POLICY_NEW : 0);
@@ -180,8 +213,8 @@ void sampler_decide(struct sampler *s, struct mono now)
 	in->epoch_ns = s->period.epoch_ns;
 	in->interval_ns = s->period.interval_ns;
 	in->epoch = s->period.epoch;
-	for (uint32_t i = 0; i < in->guests; i++)
-		decide_input(s, &s->slot[in->guest[i].slot]);
+	for (uint32_t i = 0; i < s->guests; i++)
+		decide_input(s, s->turn[i]);
 	pi->ops->decide(in, pi->params, pi->global, pi->guests, &s->plan);
 }
 
@@ -279,6 +312,7 @@ static void send_cap(struct sampler *s, struct slot *sl, struct mono now, uint16
 	sl->serial = sl->serial + 1 ? sl->serial + 1 : 1;
 	sl->wanted = percent;
 	sl->pending = true;
+	sl->settled = false;
 	slot_bit_set(&s->asked, i);
 	sl->sent = now;
 	atomic_store_explicit(&s->ho->mail[i].expect,
@@ -300,14 +334,21 @@ static bool cap_due(const struct slot *sl, struct mono now, uint16_t percent)
 	return mono_sub(now, sl->sent) >= SAMPLER_RETRY_NS;
 }
 
-/* Control found another cap in force, which the actor can judge. Each request is met once. */
+/* Control found another cap in force, which the actor can judge. */
+static bool is_asked_again(const struct handover *ho, uint32_t slot)
+{
+	return atomic_load_explicit(&ho->send_again[slot / 64], memory_order_relaxed) >>
+		       (slot % 64) &
+	       1;
+}
+
+/* Each request is met once. */
 static bool send_again(struct handover *ho, uint32_t slot)
 {
-	_Atomic uint64_t *word = &ho->send_again[slot / 64];
 	const uint64_t bit = 1ull << (slot % 64);
 
-	return (atomic_load_explicit(word, memory_order_relaxed) & bit) &&
-	       (atomic_fetch_and(word, ~bit) & bit);
+	return is_asked_again(ho, slot) &&
+	       (atomic_fetch_and(&ho->send_again[slot / 64], ~bit) & bit);
 }
 
 /*
@@ -324,27 +365,44 @@ static bool must_wait(const struct slot *sl, struct cap wanted, uint16_t percent
 	       (sl->applied.limited && percent >= slot_percent(sl->applied));
 }
 
+/* The plan is the one that was found in force, and nothing that it depends on has changed. */
+static bool is_settled(const struct sampler *s, const struct slot *sl, const struct plan_guest *p)
+{
+	return sl->settled && cap_equal(p->cap, sl->met) && p->rate.q16 == sl->rate_wanted.q16 &&
+	       !is_asked_again(s->ho, sl->seat->slot);
+}
+
+static void act_on(struct sampler *s, struct slot *sl, const struct plan_guest *p, struct mono now)
+{
+	bool exempt = sl->guest->flags & POLICY_EXEMPT;
+	struct cap c = exempt ? CAP_NONE : p->cap;
+	uint16_t percent;
+
+	if (!(sl->guest->flags & POLICY_CAPPABLE))
+		return;
+	percent = slot_percent(cap_clamp(c, &sl->guest->bounds));
+	if (must_wait(sl, c, percent))
+		return;
+	sl->rate_wanted = exempt ? RATE_ONE : p->rate;
+	if (send_again(s->ho, sl->guest->slot) || cap_due(sl, now, percent)) {
+		send_cap(s, sl, now, percent);
+	} else if (!sl->pending && !sl->cap_errno) {
+		/* the cap is in force, so the new rate is too */
+		resos_set_rate(&s->ledger, sl->guest->slot, sl->rate_wanted);
+		sl->met = p->cap;
+		sl->settled = true;
+	}
+}
+
 void sampler_act(struct sampler *s, struct mono now)
 {
 	if (s->ho->observe)
 		return;
-	for (uint32_t i = 0; i < s->set->guests; i++) {
-		struct slot *sl = &s->slot[s->set->guest[i].slot];
-		struct plan_guest *p = &s->plan.guest[s->set->guest[i].slot];
-		bool exempt = sl->guest && sl->guest->flags & POLICY_EXEMPT;
-		struct cap c = exempt ? CAP_NONE : p->cap;
-		uint16_t percent;
+	for (uint32_t i = 0; i < s->guests; i++) {
+		struct slot *sl = s->turn[i];
+		const struct plan_guest *p = &s->plan.guest[sl->seat->slot];
 
-		if (!sl->guest || !(sl->guest->flags & POLICY_CAPPABLE))
-			continue;
-		percent = slot_percent(cap_clamp(c, &sl->guest->bounds));
-		if (must_wait(sl, c, percent))
-			continue;
-		sl->rate_wanted = exempt ? RATE_ONE : p->rate;
-		if (send_again(s->ho, sl->guest->slot) || cap_due(sl, now, percent))
-			send_cap(s, sl, now, percent);
-		else if (!sl->pending && !sl->cap_errno)
-			/* the cap is in force, so the new rate is too */
-			resos_set_rate(&s->ledger, sl->guest->slot, sl->rate_wanted);
+		if (!is_settled(s, sl, p))
+			act_on(s, sl, p, now);
 	}
 }

@@ -13,13 +13,8 @@
  */
 #include "src/tick/sampler.h"
 
-static void measure(struct unread *w, uint64_t mtus, int64_t elapsed_ns)
+void unread_second(struct unread *w)
 {
-	w->active = false;
-	w->mtus = sat_add(w->mtus, mtus);
-	w->ns += elapsed_ns;
-	if (w->ns < NS_PER_S)
-		return;
 	w->rate = (uint64_t)((unsigned __int128)w->mtus * NS_PER_S / (uint64_t)w->ns);
 	w->mtus = 0;
 	w->ns = 0;
@@ -45,18 +40,13 @@ static uint64_t mtus_due(struct unread *w, uint64_t rate, int64_t elapsed_ns)
 	return (uint64_t)(part / NS_PER_S);
 }
 
-void unread_charge(struct slot *sl, struct usage *u, int64_t elapsed_ns, bool runs)
+static void charge(struct slot *sl, struct usage *u, uint64_t counted, int64_t elapsed_ns,
+		   bool runs)
 {
 	const struct set_guest *g = sl->guest;
 	struct unread *w = &sl->unread;
-	uint64_t counted = sat_add(u->mtus_sent, u->mtus_recv), rate, due;
+	uint64_t rate, due;
 
-	if (elapsed_ns < 0)
-		elapsed_ns = 0;
-	if (!g->unreadable) {
-		measure(w, counted, elapsed_ns);
-		return;
-	}
 	begin(w);
 	if (!runs)
 		return;
@@ -74,4 +64,16 @@ void unread_charge(struct slot *sl, struct usage *u, int64_t elapsed_ns, bool ru
 	u->mtus_sent = sat_add(u->mtus_sent, due);
 	u->flags |= USAGE_ESTIMATED;
 	w->total = sat_add(w->total, due);
+}
+
+void unread_charge(struct slot *sl, struct usage *u, int64_t elapsed_ns, bool runs)
+{
+	uint64_t counted = sat_add(u->mtus_sent, u->mtus_recv);
+
+	if (elapsed_ns < 0)
+		elapsed_ns = 0;
+	if (sl->guest->unreadable)
+		charge(sl, u, counted, elapsed_ns, runs);
+	else
+		unread_measure(&sl->unread, counted, elapsed_ns);
 }
