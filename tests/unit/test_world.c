@@ -145,6 +145,8 @@ static void rig_reads(struct rig *r, struct posted *o, const struct world_effect
 	if (e->offset != e->op->offset + 8 * o->read || e->old != e->now ||
 	    (o->read && e->t < o->at[o->read - 1]))
 		r->wrong = "the words of a READ were not read one after the other";
+	if (e->now != *world_word(r->w, o->target, e->offset))
+		r->wrong = "a READ read another word than that which is there";
 	o->data[o->read] = e->now;
 	o->at[o->read++] = e->t;
 }
