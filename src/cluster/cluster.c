@@ -72,8 +72,12 @@ int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono n
 
 	exchange_woken(c->x->control_fd);
 	show_notices(c);
-	if (is_due(&c->publish_due, period, now))
+	if (is_due(&c->publish_due, period, now)) {
 		publish(c, sn, now);
+		if (!c->published) /* the worker beats at once then */
+			exchange_wake(c->x->worker_fd);
+		c->published = true;
+	}
 	return mono_sub(c->publish_due, now);
 }
 

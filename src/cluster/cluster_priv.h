@@ -147,6 +147,7 @@ struct cluster {
 	struct guests *guests;
 	struct exchange *x;
 	struct mono publish_due;
+	bool published;	       /* at least once */
 	uint64_t notices_lost; /* as last logged */
 	struct worker worker;
 	pthread_t thread;

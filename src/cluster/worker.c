@@ -198,6 +198,12 @@ static void beat(struct worker *w, struct mono now, int64_t wall_ns)
 	region_beat(&w->region, &host);
 }
 
+/* Until the first heartbeat others read nothing of this host: it does not wait until it is due. */
+static bool is_first_beat(const struct worker *w)
+{
+	return !w->published && spsc_latest_is_new(&w->x->publication_at);
+}
+
 /* --- what control sees --------------------------------------------------------------- */
 
 static void pass_host(struct worker *w, uint16_t host, const struct peer_seen *p)
@@ -284,7 +290,7 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 	update_member(w, now, wall_ns);
 	hosts_change = handle_events(w, now, wall_ns);
 	handle_requests(w, now);
-	if (is_due(&w->beat_due, w->conf->heartbeat_ns, now))
+	if (is_due(&w->beat_due, w->conf->heartbeat_ns, now) || is_first_beat(w))
 		beat(w, now, wall_ns);
 	if (is_due(&w->scan_due, w->conf->scan_ns, now)) {
 		begin_scan(w, now, wall_ns);

@@ -46,15 +46,21 @@ static inline void spsc_latest_put(struct spsc_latest *l)
 	l->back = old & 3u;
 }
 
+/* Reader: is there a newer value than at the last spsc_latest_get? */
+static inline bool spsc_latest_is_new(const struct spsc_latest *l)
+{
+	return atomic_load_explicit(&l->middle, memory_order_relaxed) & SPSC_NEW;
+}
+
 /*
  * Reader: make the newest value element front, which the writer does not touch until the next
  * call. True: it is a newer one than at the last call.
  */
 static inline bool spsc_latest_get(struct spsc_latest *l)
 {
-	uint32_t mid = atomic_load_explicit(&l->middle, memory_order_relaxed);
+	uint32_t mid;
 
-	if (!(mid & SPSC_NEW))
+	if (!spsc_latest_is_new(l))
 		return false;
 	/* The exchange returns the reader's element to the middle. */
 	mid = atomic_exchange_explicit(&l->middle, l->front, memory_order_acq_rel);
