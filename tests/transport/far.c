@@ -373,6 +373,8 @@ void *__wrap_transport_table(struct transport *t)
 
 	if (!h)
 		return __real_transport_table(t);
+	if (!h->table_len) /* a client */
+		return NULL;
 	if (!h->table) {
 		h->table = room(1, h->table_len);
 		h->sent = room(1, h->table_len);
