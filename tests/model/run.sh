@@ -50,6 +50,13 @@ move_live_crash          | move | ENDLESS CROSS MINIMUM=0 CRASHES=1 NO_RESTART |
 members_change           | members | VIEWS=2 | - | deep
 members_joins            | members | VIEWS=2 JOINS | -
 view_change              | view | HOSTS=2 | -
+agree_views              | agree | VIEWS CRASHES=0 | -
+agree_views_crash        | agree | VIEWS | - | deep
+agree_services           | agree | RELOADS=2 | -
+agree_back               | agree | RELOADS=4 CRASHES=0 | -
+agree_hosts              | agree | SET RELOADS=3 | -
+agree_progress           | agree | PROGRESS_ROW | -
+agree_progress_hosts     | agree | PROGRESS_ROW SET RELOADS=3 | -
 lock_hold_from_result    | lock | BROKEN_HOLD_FROM_RESULT | EFFECT
 lock_lease_unchecked     | lock | BROKEN_LEASE_UNCHECKED | EFFECT
 lock_no_break_drift      | lock | BROKEN_NO_BREAK_DRIFT | EFFECT
@@ -74,6 +81,18 @@ view_minority_decides    | view | BROKEN_MINORITY_DECIDES | MINIMUM
 members_view_behind      | members | BROKEN_VIEW_BEHIND | MINIMUM
 members_joins_behind     | members | BROKEN_VIEW_BEHIND JOINS | MINIMUM
 view_fresh_at_once       | view | BROKEN_FRESH_AT_ONCE | MINIMUM
+agree_unpublished        | agree | BROKEN_UNPUBLISHED | TURN
+agree_look_first         | agree | BROKEN_LOOK_FIRST RELOADS=4 CRASHES=0 | ONE_FILE
+agree_old_read           | agree | BROKEN_OLD_READ RELOADS=4 CRASHES=0 | ONE_FILE
+agree_old_link           | agree | BROKEN_OLD_LINK SET RELOADS=3 | ONE_FILE
+agree_reload_at_once     | agree | BROKEN_RELOAD_AT_ONCE | ONE_FILE
+agree_home_alone         | agree | BROKEN_HOME_ALONE | ONE_FILE
+agree_unread_ignored     | agree | BROKEN_UNREAD_IGNORED | ONE_FILE
+agree_donor_ignored      | agree | BROKEN_DONOR_IGNORED | ONE_FILE
+agree_view_ignored       | agree | BROKEN_VIEW_IGNORED VIEWS CRASHES=0 | TURN
+agree_view_apart         | agree | BROKEN_VIEW_APART VIEWS CRASHES=0 | TURN
+agree_published_uncut    | agree | BROKEN_PUBLISH_BEFORE_CUT SET RELOADS=3 | ONE_FILE
+agree_read_once          | agree | BROKEN_READ_ONCE PROGRESS_ROW | PROGRESS
 move_one_lock            | move | BROKEN_ONE_LOCK | MINIMUM
 move_minimum_ignored     | move | BROKEN_MINIMUM_IGNORED | MINIMUM
 move_no_sweep            | move | BROKEN_NO_SWEEP RESTS=1 | MINIMUM
@@ -110,6 +129,9 @@ report_of() {
 	ONE_MOVE) echo 'assertion violated load' ;;
 	EFFECT) echo 'assertion violated .*life>=decided' ;;
 	FENCE) echo 'assertion violated .*newest_fence' ;;
+	ONE_FILE) echo 'assertion violated .*decides\[' ;;
+	TURN) echo 'assertion violated .*went\[' ;;
+	PROGRESS) echo 'assertion violated .*decided\[' ;;
 	DEADLOCK) echo 'invalid end state' ;;
 	LIVELOCK) echo 'non-progress cycle' ;;
 	*) echo "model: nobody knows the property $1" >&2; return 1 ;;
