@@ -6,7 +6,7 @@
  * src/cluster/cluster.c opens the region and the transport with the result. The file is read
  * at the start only: hosts agree on it when a link is opened (cluster_agree.c), and a host
  * that changed its mind later would act by rules that the others do not know. At SIGHUP
- * src/engine/reload.c only compares it.
+ * src/engine/reload.c only compares it (cluster_change.c).
  */
 #include "src/conf/cluster.h"
 
@@ -498,42 +498,6 @@ int cluster_client_load(struct cluster_conf *c, const char *file, const char *na
 	int rc = conf_load(&d, file, e);
 
 	return read_and_free(c, &d, rc, (struct reader){ .client = name }, e);
-}
-
-/* Without the number: the caller has found b by it. */
-static bool same_host(const struct cluster_host *a, const struct cluster_host *b)
-{
-	return a && b && !strcmp(a->name, b->name) && !strcmp(a->address, b->address) &&
-	       a->port == b->port && a->corosync_node == b->corosync_node;
-}
-
-static bool same_client(const struct cluster_client *a, const struct cluster_client *b)
-{
-	return a && b && !strcmp(a->name, b->name) && !strcmp(a->address, b->address) &&
-	       a->rights == b->rights;
-}
-
-/* The keys that may differ between hosts. All others are in the agreement. */
-static bool same_local(const struct cluster_conf *a, const struct cluster_conf *b)
-{
-	return !strcmp(a->cluster, b->cluster) && !strcmp(a->host_name, b->host_name) &&
-	       !strcmp(a->key_file, b->key_file) && a->transport == b->transport &&
-	       a->heartbeat_ns == b->heartbeat_ns && a->scan_ns == b->scan_ns &&
-	       a->callers == b->callers && a->callers_second == b->callers_second;
-}
-
-bool cluster_conf_same(const struct cluster_conf *a, const struct cluster_conf *b)
-{
-	bool same = a->hosts == b->hosts && a->clients == b->clients && same_local(a, b) &&
-		    cluster_agreement(a) == cluster_agreement(b);
-
-	/* Names and addresses are not in the agreement, so they are compared here. */
-	for (uint32_t i = 0; same && i < a->hosts; i++)
-		same = same_host(&a->host[i], cluster_host_at(b, (uint16_t)a->host[i].number));
-	for (uint32_t i = 0; same && i < a->clients; i++)
-		same = same_client(&a->client[i],
-				   cluster_client_at(b, (uint16_t)a->client[i].number));
-	return same;
 }
 
 int64_t cluster_break_ns(const struct cluster_conf *c)

@@ -78,9 +78,6 @@ int cluster_conf_parse(struct cluster_conf *c, const char *name, const char *tex
 int cluster_client_load(struct cluster_conf *c, const char *file, const char *name,
 			struct conf_error *e);
 
-/* True if both mean the same, in whatever order they list it: then no restart is needed. */
-bool cluster_conf_same(const struct cluster_conf *a, const struct cluster_conf *b);
-
 struct cluster_key {
 	uint8_t bytes[TRANSPORT_KEY_MAX];
 	size_t len;
@@ -113,9 +110,16 @@ int64_t cluster_break_ns(const struct cluster_conf *c);
 
 /* Digest of all keys that must be equal on every host: transport_conf.agreement. */
 uint64_t cluster_agreement(const struct cluster_conf *c);
+/* Of the parts that may change while hosts run: which hosts there are; a service; all services. */
+uint64_t cluster_hosts_digest(const struct cluster_conf *c);
+uint64_t cluster_service_digest(const struct cluster_service *s);
+uint64_t cluster_services_digest(const struct cluster_conf *c);
 
-/* The service of this name, or NULL. */
+/* The service of this name, or of this number; or NULL. */
 const struct cluster_service *cluster_service_find(const struct cluster_conf *c, const char *name);
+const struct cluster_service *cluster_service_at(const struct cluster_conf *c, uint32_t number);
+/* The host of this name, or NULL. */
+const struct cluster_host *cluster_host_find(const struct cluster_conf *c, const char *name);
 /* Fill p with the address of host[i], for the transport. */
 void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p);
 /* The same of client[i], as members add it. */

@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * cluster_agree: the keys of cluster.json that must be equal on all hosts, as one number.
+ * cluster_agree: what of cluster.json hosts must agree on, as numbers to compare, in parts.
  *
- * The transport refuses a host with another number (hello.h): locks are safe only among
- * hosts that agree on the home of each lock, on how long a lease lasts, and on the
- * services. Keys that hosts may set for themselves are left out: names, addresses,
- * key file, how often a host reads others, how many callers it accepts.
+ *	part		what is in it			while hosts run
+ *	--------------	------------------------------	-----------------------------------------
+ *	rules		membership, hold, timeout,	never changes
+ *			drift
+ *	hosts		numbers; corosync's nodes	hosts are added; see cluster_change.h
+ *	each service	number, name, minimum,		a service is added, or has another minimum
+ *			balancers			or other balancers
  *
- * The first 8 bytes of the SHA-256 of: label 16, membership 8, hold 8,
- * timeout 8, drift 8; of each host, by number: number 8, corosync's node 8 (0 with static
- * membership, which does not ask for it); 0; of each service, by number: number 8, minimum
- * 8, balancers 32, length of its name 8, its name; 0. All little endian.
+ * The transport refuses a host with another cluster_agreement(), which is of all parts (hello.h).
+ * Locks are safe only among hosts that agree on the home of each lock, on how long a lease lasts,
+ * and on the services. Keys that hosts may set for themselves are in no part: names of hosts,
+ * addresses, key file, how often a host reads others, how many callers it accepts.
+ *
+ * Each number is the first 8 bytes of a SHA-256, little endian; 1 in place of 0, which says "not
+ * given". What is digested, all little endian:
+ *	hosts		label 16; of each host, by number: number 8, corosync's node 8 (0 with
+ *			static membership, which does not ask for it)
+ *	a service	label 16, number 8, minimum 8, balancers 32, length of its name 8, its name
+ *	services	label 16; of each service, by number: its digest 8
+ *	agreement	label 16, membership 8, hold 8, timeout 8, drift 8, digest of the hosts 8,
+ *			digest of the services 8
  */
 #include <string.h>
 
@@ -19,7 +31,17 @@
 #include "src/conf/cluster.h"
 #include "src/util/bytes.h"
 
-static const char label[] = "resex: agree 2  ";
+enum { LABEL_LEN = 16 };
+
+/*
+ * If what is digested changes, the number in its label must change too: else two releases that
+ * digest different keys could agree by chance.
+ */
+static void begin(struct sha256_ctx *ctx, const char label[static LABEL_LEN + 1])
+{
+	sha256_init(ctx);
+	sha256_update(ctx, LABEL_LEN, (const uint8_t *)label);
+}
 
 static void add_word(struct sha256_ctx *ctx, uint64_t v)
 {
@@ -29,61 +51,72 @@ static void add_word(struct sha256_ctx *ctx, uint64_t v)
 	sha256_update(ctx, sizeof(bytes), bytes);
 }
 
-/* In the order of their numbers, whatever the order of the file. */
-static void add_hosts(struct sha256_ctx *ctx, const struct cluster_conf *c)
+static uint64_t end(struct sha256_ctx *ctx)
 {
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	uint64_t v;
+
+	sha256_digest(ctx, sizeof(digest), digest);
+	v = bytes_get_le(digest, sizeof(v));
+	return v ? v : 1;
+}
+
+/* In the order of their numbers, whatever the order of the file. */
+uint64_t cluster_hosts_digest(const struct cluster_conf *c)
+{
+	struct sha256_ctx ctx;
+
+	begin(&ctx, "resex: hosts 1  ");
 	for (uint32_t n = 1; n <= REGION_HOSTS_MAX; n++) {
 		const struct cluster_host *h = cluster_host_at(c, (uint16_t)n);
 
 		if (!h)
 			continue;
-		add_word(ctx, h->number);
-		add_word(ctx, c->membership == CLUSTER_COROSYNC ? h->corosync_node : 0);
+		add_word(&ctx, h->number);
+		add_word(&ctx, c->membership == CLUSTER_COROSYNC ? h->corosync_node : 0);
 	}
-	add_word(ctx, 0);
+	return end(&ctx);
 }
 
-static void add_service(struct sha256_ctx *ctx, const struct cluster_service *s)
+uint64_t cluster_service_digest(const struct cluster_service *s)
 {
 	size_t len = strlen(s->name);
+	struct sha256_ctx ctx;
 
-	add_word(ctx, s->number);
-	add_word(ctx, s->minimum);
+	begin(&ctx, "resex: service 1");
+	add_word(&ctx, s->number);
+	add_word(&ctx, s->minimum);
 	for (uint32_t k = 0; k < HOSTSET_WORDS; k++)
-		add_word(ctx, s->balancers.word[k]);
-	add_word(ctx, len);
-	sha256_update(ctx, len, (const uint8_t *)s->name);
+		add_word(&ctx, s->balancers.word[k]);
+	add_word(&ctx, len);
+	sha256_update(&ctx, len, (const uint8_t *)s->name);
+	return end(&ctx);
 }
 
-static void add_services(struct sha256_ctx *ctx, const struct cluster_conf *c)
+uint64_t cluster_services_digest(const struct cluster_conf *c)
 {
-	for (uint64_t n = 1; n < REGION_SERVICES_MAX; n++)
-		for (uint32_t i = 0; i < c->services; i++)
-			if (c->service[i].number == n)
-				add_service(ctx, &c->service[i]);
-	add_word(ctx, 0);
+	struct sha256_ctx ctx;
+
+	begin(&ctx, "resex: servs 1  ");
+	for (uint32_t n = 1; n < REGION_SERVICES_MAX; n++) {
+		const struct cluster_service *s = cluster_service_at(c, n);
+
+		if (s)
+			add_word(&ctx, cluster_service_digest(s));
+	}
+	return end(&ctx);
 }
 
 uint64_t cluster_agreement(const struct cluster_conf *c)
 {
-	uint8_t digest[SHA256_DIGEST_SIZE];
 	struct sha256_ctx ctx;
-	uint64_t v = 0;
 
-	/*
-	 * If the list of keys changes, the number in the label must change too: else two releases
-	 * that digest different keys could agree by chance.
-	 */
-	sha256_init(&ctx);
-	sha256_update(&ctx, sizeof(label) - 1, (const uint8_t *)label);
+	begin(&ctx, "resex: agree 3  ");
 	add_word(&ctx, c->membership);
 	add_word(&ctx, (uint64_t)c->hold_ns);
 	add_word(&ctx, (uint64_t)c->timeout_ns);
 	add_word(&ctx, c->drift);
-	add_hosts(&ctx, c);
-	add_services(&ctx, c);
-	sha256_digest(&ctx, sizeof(digest), digest);
-	for (size_t i = 0; i < sizeof(v); i++)
-		v |= (uint64_t)digest[i] << (8 * i);
-	return v;
+	add_word(&ctx, cluster_hosts_digest(c));
+	add_word(&ctx, cluster_services_digest(c));
+	return end(&ctx);
 }

@@ -15,6 +15,22 @@ const struct cluster_service *cluster_service_find(const struct cluster_conf *c,
 	return NULL;
 }
 
+const struct cluster_service *cluster_service_at(const struct cluster_conf *c, uint32_t number)
+{
+	for (uint32_t i = 0; i < c->services; i++)
+		if (c->service[i].number == number)
+			return &c->service[i];
+	return NULL;
+}
+
+const struct cluster_host *cluster_host_find(const struct cluster_conf *c, const char *name)
+{
+	for (uint32_t i = 0; i < c->hosts; i++)
+		if (!strcmp(c->host[i].name, name))
+			return &c->host[i];
+	return NULL;
+}
+
 const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_t number)
 {
 	for (uint32_t i = 0; i < c->hosts; i++)

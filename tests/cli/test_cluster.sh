@@ -226,7 +226,10 @@ that 'the same cluster.json is nothing to tell' in_log 1 'reload: configuration 
 that 'the same cluster.json is nothing to tell' not grep -q 'has changed' "$dir/1/log"
 sed -i 's/"hold": "1s"/"hold": "2s"/' "$dir/1/cluster.json"
 kill -HUP "${daemon[1]}"
-that 'SIGHUP says that another cluster.json is not read' in_log 1 'cluster.json: has changed since the start: restart resexd to use it'
+that 'SIGHUP says what must not change' in_log 1 'cluster.json:[0-9]+:[0-9]+: hold must be equal on all hosts: stop resexd on all of them'
+sed -i -e 's/"hold": "2s"/"hold": "1s"/' -e 's/"web", "number": 1/&, "minimum": 2/' "$dir/1/cluster.json"
+kill -HUP "${daemon[1]}"
+that 'SIGHUP says that another cluster.json is not read' in_log 1 'cluster.json: has changed since the start .service web: minimum 2, was 1.: restart resexd to use it'
 echo '{' >"$dir/1/cluster.json"
 kill -HUP "${daemon[1]}"
 that 'and what is wrong with it' in_log 1 'cluster.json:[0-9]+:[0-9]+: not valid JSON.*correct it before the next start'

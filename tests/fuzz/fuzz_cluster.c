@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "src/conf/cluster.h"
+#include "src/conf/cluster_change.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Any rule about addresses. */
@@ -102,18 +102,33 @@ static void check_services(const struct cluster_conf *c)
 }
 
 /* Any conf is the same as itself, and other than one in which a thing differs. */
-static void check_same(const struct cluster_conf *c)
+static void check_change(const struct cluster_conf *c)
 {
 	static struct cluster_conf other;
+	static struct cluster_changes ch;
+	const struct hostset all = hostset_first(REGION_HOSTS_MAX);
 	uint64_t agreement = cluster_agreement(c);
+	struct cluster_refusal why;
 
 	other = *c;
-	FUZZ_REQUIRE(cluster_conf_same(c, &other) && cluster_agreement(&other) == agreement);
+	FUZZ_REQUIRE(!cluster_change(c, &other, &all, &ch, &why) && !ch.n && !ch.hosts);
+	FUZZ_REQUIRE(cluster_agreement(&other) == agreement);
 	other.host[other.self].port++;
-	FUZZ_REQUIRE(!cluster_conf_same(c, &other) && cluster_agreement(&other) == agreement);
+	FUZZ_REQUIRE(cluster_change(c, &other, &all, &ch, &why) == -EPERM);
+	FUZZ_REQUIRE(cluster_agreement(&other) == agreement);
 	other = *c;
 	other.hold_ns++;
-	FUZZ_REQUIRE(!cluster_conf_same(c, &other) && cluster_agreement(&other) != agreement);
+	FUZZ_REQUIRE(cluster_change(c, &other, &all, &ch, &why) == -EPERM);
+	FUZZ_REQUIRE(cluster_agreement(&other) != agreement);
+	if (!c->services)
+		return;
+	other = *c;
+	other.service[0].minimum++;
+	FUZZ_REQUIRE(!cluster_change(c, &other, &all, &ch, &why) && ch.n == 1 && !ch.hosts);
+	other = *c;
+	other.services--;
+	FUZZ_REQUIRE(cluster_change(c, &other, &all, &ch, &why) == -EPERM);
+	FUZZ_REQUIRE(!cluster_change(&other, c, &all, &ch, &why) && ch.n == 1 && !ch.hosts);
 }
 
 /* The same file, read by a client of it. */
@@ -160,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_hosts(&c);
 	check_clients(&c);
 	check_services(&c);
-	check_same(&c);
+	check_change(&c);
 	check_reader(&c, data, size);
 	FUZZ_REQUIRE(c.transport < 3 && c.membership <= CLUSTER_COROSYNC);
 	FUZZ_REQUIRE(c.hold_ns > 0 && c.timeout_ns > 0 && c.drift <= 100000);

@@ -109,7 +109,8 @@ endif
 if CMOCKA
 UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sampler tests/unit/test_sampler_caps \
 	tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_restore \
-	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_policy_load tests/unit/test_guests \
+	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_cluster_change tests/unit/test_policy_load \
+	tests/unit/test_guests \
 	tests/unit/test_cluster tests/unit/test_cluster_locks tests/unit/test_cluster_thread \
 	tests/unit/test_guests_rings tests/unit/test_guests_store tests/unit/test_guests_sim tests/unit/test_guests_log \
 	tests/unit/test_guests_caps tests/unit/test_own tests/unit/test_control_proto tests/unit/test_control_cmds \
@@ -133,6 +134,10 @@ tests_unit_test_restore_LDADD = $(DAEMON_LIBS) libutil.a libcore.a $(UNIT_LIBS) 
 tests_unit_test_cluster_conf_SOURCES = tests/unit/test_cluster_conf.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_cluster_conf_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(UNIT_LIBS) \
+	$(JANSSON_LIBS)
+tests_unit_test_cluster_change_SOURCES = tests/unit/test_cluster_change.c tests/unit/tmpdir.h \
+	tests/unit/prop.h
+tests_unit_test_cluster_change_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(UNIT_LIBS) \
 	$(JANSSON_LIBS)
 tests_unit_test_settings_SOURCES = tests/unit/test_settings.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cluster_change: compares two files of one host, a: the one it runs by, and b: the new one. See
+ * cluster_change.h for the rules. At SIGHUP src/engine/reload.c says what has changed.
+ */
+#include "src/conf/cluster_change.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct compared {
+	const struct cluster_conf *a, *b;
+	const struct hostset *present;
+	struct cluster_changes *out;
+	struct cluster_refusal *why;
+};
+
+static int refuse(const struct compared *c, const char *list, uint64_t number, const char *key,
+		  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+static int refuse(const struct compared *c, const char *list, uint64_t number, const char *key,
+		  const char *fmt, ...)
+{
+	va_list ap;
+
+	c->why->list = list;
+	c->why->number = (uint32_t)number;
+	c->why->key = key;
+	va_start(ap, fmt);
+	vsnprintf(c->why->text, sizeof(c->why->text), fmt, ap);
+	va_end(ap);
+	return -EPERM;
+}
+
+static void add(struct cluster_changes *out, enum cluster_change_kind kind, uint64_t number)
+{
+	out->change[out->n++] = (struct cluster_change){ kind, (uint16_t)number };
+}
+
+/* --- the root's keys ------------------------------------------------------------- */
+
+/* Both lists have the key names of cluster.json. */
+static int compare_rules(const struct compared *c)
+{
+	const struct cluster_conf *a = c->a, *b = c->b;
+	const struct {
+		const char *key;
+		bool same;
+	} rules[] = {
+		{ "cluster", !strcmp(a->cluster, b->cluster) },
+		{ "membership", a->membership == b->membership },
+		{ "hold", a->hold_ns == b->hold_ns },
+		{ "timeout", a->timeout_ns == b->timeout_ns },
+		{ "drift", a->drift == b->drift },
+	};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (!rules[i].same)
+			return refuse(c, "", 0, rules[i].key,
+				      "%s must be equal on all hosts: stop resexd on all of them, "
+				      "change it in each file, and start them again",
+				      rules[i].key);
+	return 0;
+}
+
+static int compare_own_number(const struct compared *c)
+{
+	const struct cluster_host *mine = &c->a->host[c->a->self], *now = &c->b->host[c->b->self];
+
+	if (mine->number == now->number)
+		return 0;
+	return refuse(
+		c, "hosts", now->number, "number",
+		"this host runs as number %u: give it that number again, or restart its resexd",
+		(unsigned)mine->number);
+}
+
+static int compare_own(const struct compared *c)
+{
+	const struct cluster_conf *a = c->a, *b = c->b;
+	const struct cluster_host *mine = &a->host[a->self], *now = &b->host[b->self];
+	/* Their defaults grow with the number of hosts. */
+	bool others = a->hosts != b->hosts;
+	const struct {
+		const char *list, *key;
+		bool same;
+	} own[] = {
+		{ "", "key_file", !strcmp(a->key_file, b->key_file) },
+		{ "", "transport", a->transport == b->transport },
+		{ "", "heartbeat", a->heartbeat_ns == b->heartbeat_ns },
+		{ "", "scan", a->scan_ns == b->scan_ns },
+		{ "", "callers", others || a->callers == b->callers },
+		{ "", "callers_second", others || a->callers_second == b->callers_second },
+		{ "hosts", "address", !strcmp(mine->address, now->address) },
+		{ "hosts", "port", mine->port == now->port },
+	};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (!own[i].same)
+			return refuse(c, own[i].list, *own[i].list ? now->number : 0, own[i].key,
+				      "%s of this host takes effect at a start: restart its resexd",
+				      own[i].key);
+	return 0;
+}
+
+/* --- hosts ---------------------------------------------------------------------- */
+
+static uint32_t lowest_host(const struct cluster_conf *c)
+{
+	uint32_t n = 1;
+
+	while (n <= REGION_HOSTS_MAX && !cluster_host_at(c, (uint16_t)n))
+		n++;
+	return n;
+}
+
+/*
+ * The epoch of the locks is the generation of the lowest host. Another lowest host may have a lower
+ * generation: its locks would be of an older epoch than the words of the nodes, for ever.
+ */
+static int host_added(const struct compared *c, const struct cluster_host *h)
+{
+	const struct cluster_host *was = cluster_host_find(c->a, h->name);
+
+	if (was)
+		return refuse(c, "hosts", h->number, "number",
+			      "host \"%s\" has number %u: give it that number again, or stop "
+			      "resexd on all hosts first",
+			      h->name, (unsigned)was->number);
+	if (c->b->membership == CLUSTER_STATIC && h->number < lowest_host(c->a))
+		return refuse(c, "hosts", h->number, "number",
+			      "number %u is below %u, the host that has the locks: give the new "
+			      "host a higher one",
+			      (unsigned)h->number, lowest_host(c->a));
+	add(c->out, CLUSTER_HOST_ADDED, h->number);
+	c->out->hosts = true;
+	return 0;
+}
+
+static int host_removed(const struct compared *c, const struct cluster_host *h)
+{
+	if (hostset_has(c->present, (uint32_t)h->number))
+		return refuse(c, "hosts", h->number, "",
+			      "host \"%s\" is up and left out: stop its resexd first%s", h->name,
+			      c->a->membership == CLUSTER_COROSYNC ? ", and corosync there" : "");
+	if (c->a->membership == CLUSTER_STATIC && h->number == lowest_host(c->a))
+		return refuse(
+			c, "hosts", h->number, "",
+			"host \"%s\" has the locks and is left out: to remove it, stop resexd "
+			"on all hosts",
+			h->name);
+	add(c->out, CLUSTER_HOST_REMOVED, h->number);
+	c->out->hosts = true;
+	return 0;
+}
+
+static int host_kept(const struct compared *c, const struct cluster_host *a,
+		     const struct cluster_host *b)
+{
+	bool same_name = !strcmp(a->name, b->name);
+	bool same_place = !strcmp(a->address, b->address) && a->port == b->port;
+
+	if (c->a->membership == CLUSTER_COROSYNC && a->corosync_node != b->corosync_node)
+		return refuse(c, "hosts", b->number, "corosync_node",
+			      "corosync_node of \"%s\" was %llu: write that, or stop resexd on all "
+			      "hosts first",
+			      b->name, (unsigned long long)a->corosync_node);
+	if (!same_name && !same_place)
+		return refuse(c, "hosts", b->number, "number",
+			      "number %u is \"%s\": give \"%s\" a number that no host had",
+			      (unsigned)b->number, a->name, b->name);
+	if (!same_name || !same_place)
+		add(c->out, CLUSTER_HOST_CALLED, b->number);
+	return 0;
+}
+
+static int compare_hosts(const struct compared *c)
+{
+	int rc = 0;
+
+	for (uint32_t n = 1; !rc && n <= REGION_HOSTS_MAX; n++) {
+		const struct cluster_host *a = cluster_host_at(c->a, (uint16_t)n);
+		const struct cluster_host *b = cluster_host_at(c->b, (uint16_t)n);
+
+		if (a && b)
+			rc = host_kept(c, a, b);
+		else if (b)
+			rc = host_added(c, b);
+		else if (a)
+			rc = host_removed(c, a);
+	}
+	return rc;
+}
+
+/* --- clients --------------------------------------------------------------------- */
+
+static bool same_client(const struct cluster_client *a, const struct cluster_client *b)
+{
+	return a && b && !strcmp(a->name, b->name) && !strcmp(a->address, b->address) &&
+	       a->rights == b->rights;
+}
+
+static void compare_clients(const struct compared *c)
+{
+	for (uint32_t n = 1; n <= REGION_HOSTS_MAX; n++) {
+		const struct cluster_client *a = cluster_client_at(c->a, (uint16_t)n);
+		const struct cluster_client *b = cluster_client_at(c->b, (uint16_t)n);
+
+		if ((a || b) && !same_client(a, b))
+			add(c->out, CLUSTER_CLIENT_CHANGED, n);
+	}
+}
+
+/* --- services ------------------------------------------------------------------- */
+
+static int compare_service(const struct compared *c, const struct cluster_service *a,
+			   const struct cluster_service *b)
+{
+	const struct cluster_service *was = b ? cluster_service_find(c->a, b->name) : NULL;
+
+	if (was && was->number != b->number)
+		return refuse(c, "services", b->number, "number",
+			      "service \"%s\" has number %u: give it that number again, or stop "
+			      "resexd on all hosts first",
+			      b->name, (unsigned)was->number);
+	if (a && b && strcmp(a->name, b->name) != 0)
+		return refuse(c, "services", b->number, "number",
+			      "number %u is service \"%s\": give \"%s\" a number that no service "
+			      "had",
+			      (unsigned)b->number, a->name, b->name);
+	if (a && !b)
+		return refuse(c, "services", a->number, "",
+			      "service \"%s\" is left out: to remove it, stop resexd on all hosts",
+			      a->name);
+	if (b && !a)
+		add(c->out, CLUSTER_SERVICE_ADDED, b->number);
+	else if (cluster_service_digest(a) != cluster_service_digest(b))
+		add(c->out, CLUSTER_SERVICE_CHANGED, b->number);
+	return 0;
+}
+
+static int compare_services(const struct compared *c)
+{
+	int rc = 0;
+
+	for (uint32_t n = 1; !rc && n < REGION_SERVICES_MAX; n++) {
+		const struct cluster_service *a = cluster_service_at(c->a, n);
+		const struct cluster_service *b = cluster_service_at(c->b, n);
+
+		if (a || b)
+			rc = compare_service(c, a, b);
+	}
+	return rc;
+}
+
+/* --- the whole ------------------------------------------------------------------- */
+
+int cluster_change(const struct cluster_conf *a, const struct cluster_conf *b,
+		   const struct hostset *present, struct cluster_changes *out,
+		   struct cluster_refusal *why)
+{
+	const struct compared c = { a, b, present, out, why };
+	int rc;
+
+	out->n = 0;
+	out->hosts = false;
+	/* Rules of all hosts first: a restart of this one alone is no remedy for them. */
+	rc = compare_rules(&c);
+	if (!rc)
+		rc = compare_own_number(&c);
+	if (!rc)
+		rc = compare_hosts(&c);
+	if (!rc) {
+		compare_clients(&c);
+		rc = compare_services(&c);
+	}
+	if (!rc)
+		rc = compare_own(&c);
+	return rc;
+}
+
+static void client_text(const struct cluster_client *a, const struct cluster_client *b, char *text,
+			size_t size)
+{
+	if (!b)
+		snprintf(text, size, "client %s is left out", a->name);
+	else if (!a)
+		snprintf(text, size, "client %s is new", b->name);
+	else
+		snprintf(text, size, "client %s is %s%s%s%s", a->name, b->name,
+			 *b->address ? " at " : "", b->address,
+			 a->rights == b->rights ? "" : " with other rights");
+}
+
+static void service_text(const struct cluster_service *a, const struct cluster_service *b,
+			 char *text, size_t size)
+{
+	bool same_balancers = hostset_equal(&a->balancers, &b->balancers);
+
+	if (a->minimum == b->minimum)
+		snprintf(text, size, "service %s: other balancers", b->name);
+	else
+		snprintf(text, size, "service %s: minimum %llu, was %llu%s", b->name,
+			 (unsigned long long)b->minimum, (unsigned long long)a->minimum,
+			 same_balancers ? "" : ", and other balancers");
+}
+
+void cluster_change_text(const struct cluster_conf *a, const struct cluster_conf *b,
+			 const struct cluster_change *ch, char text[static CLUSTER_CHANGE_TEXT])
+{
+	enum { SIZE = CLUSTER_CHANGE_TEXT };
+	const struct cluster_host *was = cluster_host_at(a, ch->number);
+	const struct cluster_host *now = cluster_host_at(b, ch->number);
+
+	switch (ch->kind) {
+	case CLUSTER_HOST_ADDED:
+		snprintf(text, SIZE, "host %s is new", now->name);
+		break;
+	case CLUSTER_HOST_REMOVED:
+		snprintf(text, SIZE, "host %s is left out", was->name);
+		break;
+	case CLUSTER_HOST_CALLED:
+		snprintf(text, SIZE, "host %s is %s at %s port %u", was->name, now->name,
+			 now->address, (unsigned)now->port);
+		break;
+	case CLUSTER_CLIENT_CHANGED:
+		client_text(cluster_client_at(a, ch->number), cluster_client_at(b, ch->number),
+			    text, SIZE);
+		break;
+	case CLUSTER_SERVICE_ADDED:
+		snprintf(text, SIZE, "service %s is new", cluster_service_at(b, ch->number)->name);
+		break;
+	case CLUSTER_SERVICE_CHANGED:
+		service_text(cluster_service_at(a, ch->number), cluster_service_at(b, ch->number),
+			     text, SIZE);
+		break;
+	}
+}
+
+/* The path in the file of what was refused: elements have the order of the file. */
+static void find_place(const struct conf_doc *d, const struct cluster_refusal *why, char *path,
+		       size_t size)
+{
+	json_t *v;
+	size_t i;
+
+	snprintf(path, size, "%s", why->list);
+	json_array_foreach(json_object_get(d->root, why->list), i, v)
+		if (json_integer_value(json_object_get(v, "number")) == (json_int_t)why->number)
+			snprintf(path, size, "%s[%zu]", why->list, i);
+}
+
+int cluster_change_load(const struct cluster_conf *a, struct cluster_conf *b, const char *file,
+			const char *hostname, const struct hostset *present,
+			struct cluster_changes *out, struct conf_error *e)
+{
+	struct cluster_refusal why;
+	struct conf_doc d;
+	char path[64];
+	int rc = conf_load(&d, file, e);
+
+	if (!rc)
+		rc = cluster_conf_parse(b, file, d.text, d.len, hostname, e);
+	if (!rc && cluster_change(a, b, present, out, &why)) {
+		find_place(&d, &why, path, sizeof(path));
+		if (*why.key)
+			conf_fail_key(&d, path, why.key, e, "%s", why.text);
+		else
+			conf_fail(&d, path, e, "%s", why.text);
+		rc = -EPERM;
+	}
+	conf_free(&d);
+	return rc;
+}

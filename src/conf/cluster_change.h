@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cluster_change: from the cluster.json that a host runs by to another one: what changes, and
+ * whether it may change while the cluster runs.
+ *
+ * A number that was once used keeps its meaning. So hosts and services are added, and the rest
+ * changes by these rules, or is refused with the remedy:
+ *
+ *	what			may change while the cluster runs
+ *	----------------------	--------------------------------------------------------------
+ *	a host is added		yes; with static membership not below the lowest number: that
+ *				host has the locks, and its generation is their epoch
+ *	a host is removed	when it is stopped; with static membership not the lowest one
+ *	a host's address, port	yes, but this host's own: it listens there since its start
+ *	a host's name		yes, if its address stays: else the number is another host's
+ *	corosync_node		no: the others would take another machine for a member
+ *	a service is added	yes
+ *	a service is removed	no: the words of its nodes name it
+ *	minimum, balancers	yes
+ *	a client		yes, all of it: it is no member, and in no agreement
+ *	a service's name	no, nor its number: its lock and its nodes are found by the number
+ *	membership, hold,	no: all hosts must have the same (cluster_agree.c)
+ *	timeout, drift, cluster
+ *	what each host sets	no: it takes effect when resexd is restarted on that host
+ *	for itself
+ */
+#ifndef RESEX_CONF_CLUSTER_CHANGE_H
+#define RESEX_CONF_CLUSTER_CHANGE_H
+
+#include "src/conf/cluster.h"
+
+enum cluster_change_kind {
+	CLUSTER_HOST_ADDED,
+	CLUSTER_HOST_REMOVED,
+	CLUSTER_HOST_CALLED,	/* it has another name, address or port */
+	CLUSTER_CLIENT_CHANGED, /* added, removed, or with another name, address or rights */
+	CLUSTER_SERVICE_ADDED,
+	CLUSTER_SERVICE_CHANGED,
+};
+
+struct cluster_change {
+	enum cluster_change_kind kind;
+	uint16_t number; /* of the host, client or service */
+};
+
+enum { CLUSTER_CHANGES_MAX = 4 * REGION_HOSTS_MAX + 2 * CLUSTER_SERVICES_MAX };
+
+struct cluster_changes {
+	bool hosts; /* another set of hosts: every decision is touched */
+	uint32_t n; /* hosts first, then clients, then services, each by number */
+	struct cluster_change change[CLUSTER_CHANGES_MAX];
+};
+
+/* Why a change is refused, and where the value is. */
+struct cluster_refusal {
+	const char *list; /* "hosts" or "services": of the element with this number; "": the root */
+	uint32_t number;
+	const char *key; /* of that element, or of the root; "": the element itself */
+	char text[256];	 /* one sentence with the remedy */
+};
+
+/*
+ * From conf a to conf b. present: the hosts that are members, or have a link, now. 0 and *out, or
+ * -EPERM and *why.
+ */
+int cluster_change(const struct cluster_conf *a, const struct cluster_conf *b,
+		   const struct hostset *present, struct cluster_changes *out,
+		   struct cluster_refusal *why);
+
+enum { CLUSTER_CHANGE_TEXT = 320 };
+
+/* One change in words, as "service web: minimum 2, was 1". */
+void cluster_change_text(const struct cluster_conf *a, const struct cluster_conf *b,
+			 const struct cluster_change *ch, char text[static CLUSTER_CHANGE_TEXT]);
+
+/*
+ * Read file, and find out what changes. 0 with *b and *out; -EPERM: it is refused, and e names
+ * the place in the file; or an error of cluster_conf_load with e filled.
+ */
+int cluster_change_load(const struct cluster_conf *a, struct cluster_conf *b, const char *file,
+			const char *hostname, const struct hostset *present,
+			struct cluster_changes *out, struct conf_error *e);
+
+#endif

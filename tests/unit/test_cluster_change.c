@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cluster_change: what may change while a cluster runs, what is refused, where and with which
+ * remedy; and the digests of the parts. The numbers are of a program in another language, written
+ * from the head of cluster_agree.c.
+ */
+#include "config.h"
+#include "src/conf/cluster_change.h"
+
+#include <errno.h>
+
+#include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
+
+#define H(name, number, address)                                                                   \
+	"{\"name\": \"" name "\", \"number\": " number ", \"address\": \"10.0.0." address "\"}"
+#define HP(name, number, address, more)                                                            \
+	"{\"name\": \"" name "\", \"number\": " number ", \"address\": \"10.0.0." address          \
+	"\", " more "}"
+#define X2		   H("x2", "2", "2")
+#define X3		   H("x3", "3", "3")
+#define X4		   H("x4", "4", "4")
+#define CLIENT(name, more) "{\"name\": \"" name "\", \"number\": 7, \"role\": \"client\"" more "}"
+#define P7		   CLIENT("p", "")
+#define WEB		   "{\"name\": \"web\", \"number\": 1, \"balancers\": [\"x2\"]}"
+#define MAIL                                                                                       \
+	"{\"name\": \"mail\", \"number\": 200, \"minimum\": 3, \"balancers\": [\"x2\", \"x3\"]}"
+#define FILE_OF(head, hosts, services)                                                             \
+	"{\"cluster\": \"c\", \"transport\": \"tcp\", " head "\"hosts\": [" hosts                  \
+	"], \"services\": [" services "]}"
+#define CORO	  "\"membership\": \"corosync\", "
+#define BASE	  FILE_OF("", X2 ", " X3, WEB ", " MAIL)
+#define CORO_BASE FILE_OF(CORO, X2 ", " X3, WEB ", " MAIL)
+
+struct confs {
+	struct cluster_conf a, b;
+	struct cluster_changes ch;
+	struct tmpdir dir;
+};
+
+static int setup(void **state)
+{
+	struct confs *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -1;
+	memset(&f->a, 0xa5, sizeof(f->a)); /* what the file does not fill does not count */
+	memset(&f->b, 0x5a, sizeof(f->b));
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+static void take(struct cluster_conf *c, const char *text)
+{
+	struct conf_error e = { 0 };
+
+	if (cluster_conf_parse(c, "f", text, strlen(text), "x2", &e))
+		fail_msg("%s", e.text);
+}
+
+/* What is said of the way from a to b: the refusal with its place, or all changes. */
+static void change(struct confs *f, const char *a, const char *b, uint32_t present, char *said,
+		   size_t size)
+{
+	struct hostset there = { { 0 } };
+	struct cluster_refusal why;
+	size_t n = 0;
+
+	take(&f->a, a);
+	take(&f->b, b);
+	hostset_set(&there, 2, true); /* this host */
+	if (present)
+		hostset_set(&there, present, true);
+	said[0] = '\0';
+	if (cluster_change(&f->a, &f->b, &there, &f->ch, &why)) {
+		snprintf(said, size, "%s %u %s: %s", why.list, why.number, why.key, why.text);
+		return;
+	}
+	n += (size_t)snprintf(said, size, "%s", f->ch.hosts ? "hosts" : "");
+	for (uint32_t i = 0; i < f->ch.n; i++) {
+		char text[CLUSTER_CHANGE_TEXT];
+
+		cluster_change_text(&f->a, &f->b, &f->ch.change[i], text);
+		n += (size_t)snprintf(said + n, size - n, "; %s", text);
+	}
+}
+
+static const struct row {
+	const char *a, *b;
+	uint32_t present; /* beside this host; 0: none */
+	const char *said; /* a part of it; of changes all */
+} rows[] = {
+	/* in whatever order and words it is listed */
+	{ BASE, BASE, 3, "" },
+	{ BASE, FILE_OF("\"hold\": \"2000ms\", ", X3 ", " X2, MAIL ", " WEB), 3, "" },
+	{ BASE,
+	  FILE_OF("\"host\": \"x2\", ", HP("x2", "2", "2", "\"port\": 7471") ", " X3,
+		  WEB ", " MAIL),
+	  3, "" },
+	/* hosts are added; with static membership behind the first */
+	{ BASE, FILE_OF("", X2 ", " X3 ", " X4, WEB ", " MAIL), 3, "hosts; host x4 is new" },
+	{ BASE, FILE_OF("", X2 ", " X3 ", " H("x1", "1", "1"), WEB ", " MAIL), 3,
+	  "hosts 1 number: number 1 is below 2, the host that has the locks: give the new host a "
+	  "higher one" },
+	{ CORO_BASE, FILE_OF(CORO, X2 ", " X3 ", " H("x1", "1", "1"), WEB ", " MAIL), 3,
+	  "hosts; host x1 is new" },
+	/* callers that is not given grows with the hosts; that is no change of a key */
+	{ FILE_OF("", X2 ", " X3, ""),
+	  FILE_OF("",
+		  X2 ", " X3 ", " X4
+		     ", " H("a", "5", "5") ", " H("b", "6", "6") ", " H("c", "7", "7") ", " H(
+			     "d", "8", "8") ", " H("e", "9", "9") ", " H("f", "10", "10"),
+		  ""),
+	  3,
+	  "hosts; host x4 is new; host a is new; host b is new; host c is new; host d is new; host "
+	  "e is new; host f is new" },
+	/* hosts are removed when they are stopped, but not the first */
+	{ BASE,
+	  FILE_OF("", X2,
+		  WEB ", {\"name\": \"mail\", \"number\": 200, \"minimum\": 3, \"balancers\": "
+		      "[\"x2\"]}"),
+	  0, "hosts; host x3 is left out; service mail: other balancers" },
+	{ FILE_OF("", X2 ", " X3, ""), FILE_OF("", X2, ""), 3,
+	  "hosts 3 : host \"x3\" is up and left out: stop its resexd first" },
+	{ FILE_OF(CORO, X2 ", " X3, ""), FILE_OF(CORO, X2, ""), 3,
+	  "stop its resexd first, and corosync there" },
+	{ FILE_OF("", H("x1", "1", "1") ", " X2, ""), FILE_OF("", X2, ""), 0,
+	  "hosts 1 : host \"x1\" has the locks and is left out: to remove it, stop resexd on all "
+	  "hosts" },
+	{ FILE_OF(CORO, H("x1", "1", "1") ", " X2, ""), FILE_OF(CORO, X2, ""), 0,
+	  "hosts; host x1 is left out" },
+	/* a number keeps its host */
+	{ BASE, FILE_OF("", X2 ", " HP("x3", "3", "9", "\"port\": 5"), WEB ", " MAIL), 3,
+	  "; host x3 is x3 at 10.0.0.9 port 5" },
+	{ BASE, FILE_OF("", X2 ", " HP("x3", "3", "3", "\"port\": 5"), WEB ", " MAIL), 3,
+	  "; host x3 is x3 at 10.0.0.3 port 5" },
+	{ FILE_OF("", X2 ", " X3, ""), FILE_OF("", X2 ", " H("y", "3", "3"), ""), 3,
+	  "; host x3 is y at 10.0.0.3 port 7471" },
+	{ FILE_OF("", X2 ", " X3, ""), FILE_OF("", X2 ", " H("y", "3", "9"), ""), 3,
+	  "hosts 3 number: number 3 is \"x3\": give \"y\" a number that no host had" },
+	{ FILE_OF("", X2 ", " X3, ""), FILE_OF("", X2 ", " H("x3", "4", "3"), ""), 0,
+	  "hosts 4 number: host \"x3\" has number 3: give it that number again, or stop resexd on "
+	  "all hosts first" },
+	{ CORO_BASE,
+	  FILE_OF(CORO, X2 ", " HP("x3", "3", "3", "\"corosync_node\": 9"), WEB ", " MAIL), 3,
+	  "hosts 3 corosync_node: corosync_node of \"x3\" was 3: write that, or stop resexd on all "
+	  "hosts first" },
+	{ BASE, FILE_OF("", X2 ", " HP("x3", "3", "3", "\"corosync_node\": 9"), WEB ", " MAIL), 3,
+	  "" },
+	/* clients */
+	{ FILE_OF("", X2 ", " P7, ""), FILE_OF("", P7 ", " X2, ""), 0, "" },
+	{ FILE_OF("", X2, ""), FILE_OF("", X2 ", " P7, ""), 0, "; client p is new" },
+	{ FILE_OF("", X2 ", " P7, ""), FILE_OF("", X2, ""), 0, "; client p is left out" },
+	{ FILE_OF("", X2 ", " P7, ""), FILE_OF("", X2 ", " CLIENT("q", ""), ""), 0,
+	  "; client p is q" },
+	{ FILE_OF("", X2 ", " P7, ""),
+	  FILE_OF("", X2 ", " CLIENT("p", ", \"address\": \"10.0.0.9\""), ""), 0,
+	  "; client p is p at 10.0.0.9" },
+	{ FILE_OF("", X2 ", " P7, ""),
+	  FILE_OF("", X2 ", " CLIENT("p", ", \"rights\": \"atomics\""), ""), 0,
+	  "; client p is p with other rights" },
+	/* services */
+	{ BASE, FILE_OF("", X2 ", " X3, "{\"name\": \"new\", \"number\": 7}, " WEB ", " MAIL), 3,
+	  "; service new is new" },
+	{ BASE,
+	  FILE_OF("", X2 ", " X3,
+		  "{\"name\": \"web\", \"number\": 1, \"minimum\": 0, \"balancers\": "
+		  "[\"x2\"]}, " MAIL),
+	  3, "; service web: minimum 0, was 1" },
+	{ BASE, FILE_OF("", X2 ", " X3, "{\"name\": \"web\", \"number\": 1}, " MAIL), 3,
+	  "; service web: other balancers" },
+	{ BASE,
+	  FILE_OF("", X2 ", " X3 ", " X4,
+		  "{\"name\": \"web\", \"number\": 1, \"minimum\": 4}, " MAIL),
+	  3, "hosts; host x4 is new; service web: minimum 4, was 1, and other balancers" },
+	{ BASE, FILE_OF("", X2 ", " X3, MAIL), 3,
+	  "services 1 : service \"web\" is left out: to remove it, stop resexd on all hosts" },
+	{ BASE, FILE_OF("", X2 ", " X3, "{\"name\": \"wob\", \"number\": 1}, " MAIL), 3,
+	  "services 1 number: number 1 is service \"web\": give \"wob\" a number that no service "
+	  "had" },
+	{ BASE, FILE_OF("", X2 ", " X3, WEB ", {\"name\": \"mail\", \"number\": 100}"), 3,
+	  "services 100 number: service \"mail\" has number 200: give it that number again" },
+	/* what all hosts must have equal */
+	{ BASE, FILE_OF(CORO, X2 ", " X3, WEB ", " MAIL), 3,
+	  " 0 membership: membership must be equal on all hosts: stop resexd on all of them, "
+	  "change it in each file, and start them again" },
+	{ BASE, FILE_OF("\"hold\": \"1s\", ", X2 ", " X3, WEB ", " MAIL), 3,
+	  " 0 hold: hold must be equal" },
+	{ BASE, FILE_OF("\"timeout\": \"2s\", ", X2 ", " X3, WEB ", " MAIL), 3,
+	  " 0 timeout: timeout must be equal" },
+	{ BASE, FILE_OF("\"drift\": 1, ", X2 ", " X3, WEB ", " MAIL), 3,
+	  " 0 drift: drift must be equal" },
+	{ FILE_OF("", X2, ""), "{\"cluster\": \"d\", \"transport\": \"tcp\", \"hosts\": [" X2 "]}",
+	  0, " 0 cluster: cluster must be equal" },
+	/* what this host has since its start */
+	{ FILE_OF("", X2, ""), "{\"cluster\": \"c\", \"transport\": \"shm\", \"hosts\": [" X2 "]}",
+	  0, " 0 transport: transport of this host takes effect at a start: restart its resexd" },
+	{ BASE, FILE_OF("\"key_file\": \"/k\", ", X2 ", " X3, WEB ", " MAIL), 3,
+	  " 0 key_file: key_file of" },
+	{ BASE, FILE_OF("\"heartbeat\": \"1s\", ", X2 ", " X3, WEB ", " MAIL), 3,
+	  " 0 heartbeat: heartbeat of" },
+	{ BASE, FILE_OF("\"scan\": \"1s\", ", X2 ", " X3, WEB ", " MAIL), 3, " 0 scan: scan of" },
+	{ BASE, FILE_OF("\"callers\": 9, ", X2 ", " X3, WEB ", " MAIL), 3,
+	  " 0 callers: callers of" },
+	{ BASE, FILE_OF("\"callers_second\": 9, ", X2 ", " X3, WEB ", " MAIL), 3,
+	  " 0 callers_second: callers_second of" },
+	{ BASE, FILE_OF("", H("x2", "2", "9") ", " X3, WEB ", " MAIL), 3,
+	  "hosts 2 address: address of this host takes" },
+	{ BASE, FILE_OF("", HP("x2", "2", "2", "\"port\": 9") ", " X3, WEB ", " MAIL), 3,
+	  "hosts 2 port: port of this host" },
+	{ BASE, FILE_OF("\"host\": \"x3\", ", X2 ", " X3, WEB ", " MAIL), 3,
+	  "hosts 3 number: this host runs as number 2: give it that number again, or restart its "
+	  "resexd" },
+};
+
+RIG_TEST(change__of_each_key__takes_effect_or_is_refused_with_the_remedy)
+{
+	char said[2048];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct row *r = &rows[i];
+		bool refused = r->said[0] && r->said[0] != ';' &&
+			       strncmp(r->said, "hosts;", 6) != 0;
+
+		change(*state, r->a, r->b, r->present, said, sizeof(said));
+		if (refused ? !strstr(said, r->said) : strcmp(said, r->said) != 0)
+			fail_msg("row %zu: \"%s\", not \"%s\"", i, said, r->said);
+	}
+}
+
+/* Both ways of naming a place, and an error of the file itself. */
+RIG_TEST(load__a_refusal__names_the_place_in_the_file)
+{
+	static const struct {
+		const char *text;
+		int rc;
+		const char *said;
+	} files[] = {
+		{ FILE_OF("", X2 ",\n" X3 ",\n" X4, WEB ", " MAIL), 0, "" },
+		{ FILE_OF("", X2 ",\n" H("x3", "4", "3"), WEB ", " MAIL), -EPERM,
+		  "cluster.json:2:26: host \"x3\" has number 3" },
+		{ FILE_OF("\"hold\":\n \"1s\", ", X2 ", " X3, WEB ", " MAIL), -EPERM,
+		  "cluster.json:2:2: hold must be equal" },
+		{ FILE_OF("", X2 ", " X3, "\n" MAIL), -EPERM,
+		  "cluster.json:1:165: service \"web\" is left" },
+		{ FILE_OF("", X2 ", " X2, WEB), -EINVAL, "\"x2\" is listed twice" },
+	};
+	struct confs *f = *state;
+	const struct hostset there = { { 2 } };
+
+	tmp_open(&f->dir);
+	take(&f->a, BASE);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct conf_error e = { 0 };
+
+		tmp_write(&f->dir, "cluster.json", files[i].text);
+		assert_int_equal(
+			cluster_change_load(&f->a, &f->b, f->dir.at, "x2", &there, &f->ch, &e),
+			files[i].rc);
+		if (!strstr(e.text, files[i].said))
+			fail_msg("file %zu: \"%s\", not \"%s\"", i, e.text, files[i].said);
+	}
+	tmp_close(&f->dir);
+}
+
+RIG_TEST(digests__of_a_known_file__are_the_known_numbers)
+{
+	struct cluster_conf *c = &((struct confs *)*state)->a;
+
+#define K1   H("x2", "1", "1")
+#define K2   H("k", "2", "2")
+#define K277 HP("k", "2", "2", "\"corosync_node\": 77")
+#define KWEB "{\"name\": \"web\", \"number\": 1, \"balancers\": [\"x2\"]}"
+#define KMAIL                                                                                      \
+	"{\"name\": \"mail\", \"number\": 200, \"minimum\": 3, \"balancers\": [\"k\", \"x2\"]}"
+	take(c, FILE_OF("", K277 ", " K1, KMAIL ", " KWEB));
+	assert_true(cluster_hosts_digest(c) == 0xc36fb0984b532ebb);
+	assert_true(cluster_service_digest(cluster_service_find(c, "web")) == 0xd3a75ac3e33ab07f);
+	assert_true(cluster_service_digest(cluster_service_find(c, "mail")) == 0xd35ffb2d0c4ada0);
+	assert_true(cluster_services_digest(c) == 0x5c0e4fba5a6af21e);
+	assert_true(cluster_agreement(c) == 0x2545736f069ccbf6);
+	take(c, FILE_OF(CORO, K277 ", " K1, ""));
+	assert_true(cluster_hosts_digest(c) == 0x4d8c4530e695615f);
+	assert_true(cluster_services_digest(c) == 0x5a77b06f230caa36);
+}
