@@ -1,23 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lock: the leased lock of one service, with its word {owner, seq} on its home, and one
- * node word that its holders change. README.md maps rules to the code.
+ * lock: the leased lock of one service, with its word {owner, seq} on its home, and the
+ * node words that its holders change. README.md maps rules to the code.
  *
- * Faults, at any step: a host pauses (between any check and the post that follows it, or
- * for ever); the outcome of an operation is unknown, and it is executed at any later step
- * until its link is closed, or never; a host crashes and restarts while its operations are
- * outstanding; the home crashes and restarts; an operator breaks the lock by force.
+ * Each d_step is one call of lock_step, or of the move above it: something happens, the clock is
+ * read, and the next operation is posted. A post is made at once: an operation that waits to be
+ * posted and one that waits to be executed are the same. A READ is executed at any time, and its
+ * result is handled at once: the decision made with it is executed at any later time anyway. A
+ * new link is made when it is used: until then the late operations of the old one are executed,
+ * or not.
+ *
+ * Faults, at any step: a host pauses (for ever, too); the outcome of an operation is unknown, and
+ * it is executed at any later step until its link is closed, or never; a host crashes and
+ * restarts while its operations are outstanding; the home crashes and restarts; an operator
+ * breaks the lock by force.
  *
  * Time: a tick may come at any step. So only the hosts' own timers bound a duration. A
  * host's clock runs at a rate from 1 - 1/4 to 1 + 1/4. A lease is counted with the slowest
  * clock, a wait with the fastest. A holder that stops earlier, or a waiter that waits
  * longer, is a pause. So only safer runs are left out. Real clocks drift thousands of times
- * less than 1/4.
+ * less than 1/4. PROMPT: no host pauses between its clock and its post, and an operation that is
+ * not executed by its deadline is unknown.
+ *
+ * All hosts do the same. So only runs are searched in which they begin in the order of their
+ * numbers.
  *
  * Properties (each alone with -DONLY -DCHECK_x):
- *   EFFECT  after a holder has read the node to decide, no earlier holder changes it: no
+ *   EFFECT  after a holder has read the nodes to decide, no earlier holder changes one: no
  *           two hosts act with effect under one lock
  *   ALONE   no host acquires the lock during the lease of another
+ *   QUIET   (if PROMPT) once the lock is acquired, no operation of an earlier holder is executed,
+ *           except those of unknown outcome
  *   FENCE   seq is higher at each acquisition, over all lives of the home; with SAME_EPOCH,
  *           over one life
  *
@@ -25,9 +38,17 @@
  * view, which does not change when the home restarts. So words of one life come back in the
  * next one, and what was read on the links of one says nothing on those of the next.
  */
-#define HOSTS 2
+#ifndef HOSTS
+#define HOSTS 2 /* or 3 */
+#endif
+#ifndef NODES
+#define NODES 1 /* or 2, each on a host of its own */
+#endif
 #ifndef ROUNDS
 #define ROUNDS 2 /* acquisitions of a host */
+#endif
+#ifndef AGAIN
+#define AGAIN 1 /* acquisitions of a host that crashed after its last one */
 #endif
 #ifndef UNKNOWNS
 #define UNKNOWNS 1 /* lost outcomes */
@@ -52,23 +73,38 @@
 #else
 #define ALONE(other_in_lease) skip
 #endif
+#if defined(PROMPT) && (!defined(ONLY) || defined(CHECK_QUIET))
+#define QUIET(of_newest) assert(of_newest)
+#else
+#define QUIET(of_newest) skip
+#endif
 #if !defined(ONLY) || defined(CHECK_FENCE)
 #define FENCE(rises) assert(rises)
 #else
 #define FENCE(rises) skip
 #endif
 
-/* Quarters of a tick by a host's own clock. The break, rounded up, is as lock_break_ns(). */
-#define HOLD	 6
+/*
+ * Quarters of a tick by a host's own clock. The break, rounded up, is as lock_break_ns(). Without
+ * PROMPT the deadline protects nothing, and a short one is the harder case.
+ */
+#ifndef HOLD
+#define HOLD 6
+#endif
+#ifndef DEADLINE
 #define DEADLINE 1
-#ifdef BROKEN_NO_BREAK_DRIFT
+#endif
+#if defined(BROKEN_NO_BREAK_DRIFT)
 #define BREAK HOLD
+#elif defined(BROKEN_NO_BREAK_DEADLINE)
+#define BREAK ((HOLD * 5 + 2) / 3)
 #else
 #define BREAK (((HOLD + DEADLINE) * 5 + 2) / 3)
 #endif
 /* Ticks: by the slowest clock, rounded up; by the fastest, rounded down. */
-#define LEASE_TICKS ((HOLD + 2) / 3)
-#define WAIT_TICKS  (BREAK / 5)
+#define LEASE_TICKS    ((HOLD + 2) / 3)
+#define DEADLINE_TICKS ((DEADLINE + 2) / 3)
+#define WAIT_TICKS     (BREAK / 5)
 
 /* A lock word: owner (host + 1; 0: released clean; DIRTY; FORCED), seq = {epoch, count 3}. */
 #define WORD(owner, seq) ((seq) * 8 + (owner))
@@ -81,494 +117,533 @@
 #define FRESH(w)	 (OWNER(w) == 0 && SEQ(w) % 8 == 0) /* not acquired since its home began */
 #define NOTHING		 255
 /* A node word's seq = {epoch, count 4}; its service does not matter here. */
-#define NODE_EPOCH(seq)	   ((seq) / 16)
-#define NODE_NEXT(seq, by) (EPOCH(SEQ(word)) * 16 + (seq) % 16 + (by))
+#define NODE_EPOCH(seq)	      ((seq) / 16)
+#define NODE_NEXT(i, seq, by) (EPOCH(SEQ(word[i])) * 16 + (seq) % 16 + (by))
 
-mtype = { READ, TAKE, RELEASE, SWEEP, LOOK, MOVE };
-mtype = { NONE, SENT, DONE, DOUBT };
+mtype = { TAKE, RELEASE, SWEEP, MOVE };
+mtype = { NONE, SENT, DOUBT, DOWN }; /* DOUBT: late, of a link that is down */
+#define BROKEN(s) (s.st == DOUBT || s.st == DOWN)
 
-/* An operation on its way: one at a time from a host to a host. */
+/* A host's one operation to the home or to a node, and the link to it. */
 typedef slot {
 	mtype st = NONE;
-	mtype kind = READ;
-	byte compare, value, old;
+	mtype kind = TAKE;
+	byte compare, value;
 	byte life; /* ghost: number of the acquisition under which it was posted */
+#ifdef PROMPT
+	byte left; /* ticks until its deadline */
+#endif
 };
 
-slot to_home[HOSTS], to_node[HOSTS];
-bool home_link[HOSTS] = true, node_link[HOSTS] = true;
-bool newer[HOSTS]; /* the link to the home is newer than the one on which `seen` was read */
-bool up[HOSTS] = true;
-bool crash[HOSTS], over[HOSTS];
+slot home[HOSTS], node_op[HOSTS * NODES];
 
 byte lock = WORD(0, 8);
-byte node = 16; /* its seq */
-bool home_up = true;
+byte node[NODES] = 16; /* its seq */
 byte generation = 1;
 
+mtype = { WAITING, ACQUIRES, SWEEPS, LOOKS, MOVES, RELEASES, OVER, DEAD };
+mtype state[HOSTS] = WAITING;
+byte seen[HOSTS] = NOTHING; /* the lock word last seen */
+byte word[HOSTS];	    /* its own */
+byte at[HOSTS];		    /* the node at hand */
+byte looked[HOSTS * NODES]; /* node words, read to decide */
+bool swept[HOSTS];
 byte lease[HOSTS], wait[HOSTS]; /* timers: ticks left */
 
 byte rounds[HOSTS] = ROUNDS;
 byte unknowns = UNKNOWNS, crashes = CRASHES, home_crashes = HOME_CRASHES, operator = OPERATOR;
+byte begun; /* hosts 0 .. begun - 1 have */
 
 /* Ghosts: for the checks only. The protocol does not read them. */
-byte acquired;	   /* acquisitions so far */
-byte life[HOSTS];  /* number of each host's newest acquisition */
-bool took[HOSTS];  /* acquired the lock, and has not released it */
-byte decided;	   /* highest acquisition under which the node was read */
-byte newest_fence; /* highest seq acquired */
+byte acquired;	     /* acquisitions so far */
+byte life[HOSTS];    /* number of each host's newest acquisition */
+bool took[HOSTS];    /* acquired the lock, and has not released it */
+byte decided[NODES]; /* highest acquisition under which the node was read */
+byte newest_fence;   /* highest seq acquired */
+
+hidden byte x, k, before; /* scratch within a step */
 
 #ifdef BROKEN_LINK_KEPT
-slot stale[HOSTS]; /* of links that were not closed */
+slot stale[HOSTS]; /* of links to node 0 that were not closed */
 #endif
 
-inline clear(s)
+/* --- operations ------------------------------------------------------------------------ */
+
+#ifdef PROMPT
+#define SET_LEFT(s, n) s.left = n
+#else
+#define SET_LEFT(s, n) skip
+#endif
+inline clear(s, to)
 {
-	s.st = NONE;
-	s.kind = READ;
+	s.st = to;
+	s.kind = TAKE;
 	s.compare = 0;
 	s.value = 0;
-	s.old = 0;
-	s.life = 0
+	s.life = 0;
+	SET_LEFT(s, 0)
 }
 
-inline after(s)
+inline post(i, s, what, expect, put)
 {
-	if
-	:: s.st == DOUBT -> clear(s)
-	:: else -> s.st = DONE; s.compare = 0; s.value = 0; s.life = 0
-	fi
+	s.kind = what;
+	s.compare = expect;
+	s.value = put;
+	s.life = life[i];
+	SET_LEFT(s, DEADLINE_TICKS);
+	s.st = SENT
 }
 
-inline execute_home(i, s)
+#define IN_LEASE(j)	 (took[j] && lease[j] > 0)
+#if HOSTS == 2
+#define OTHER_IN_LEASE(i) (IN_LEASE(1 - (i)))
+#else
+#define OTHER_IN_LEASE(i) \
+	((i) != 0 && IN_LEASE(0) || (i) != 1 && IN_LEASE(1) || (i) != 2 && IN_LEASE(2))
+#endif
+
+/* x: the word before */
+inline execute_home(i)
 {
-	s.old = lock;
+	x = lock;
 	if
-	:: s.kind == TAKE && lock == s.compare ->
-		lock = s.value;
-		ALONE(took[1 - i] && lease[1 - i] > 0);
+	:: home[i].kind == TAKE && lock == home[i].compare ->
+		lock = home[i].value;
+		ALONE(OTHER_IN_LEASE(i));
 		took[i] = true;
 		FENCE(SEQ(lock) > newest_fence);
 		newest_fence = SEQ(lock);
 		acquired++;
 		life[i] = acquired
 #ifdef BROKEN_RELEASE_BLIND
-	:: s.kind == RELEASE -> lock = WORD(0, SEQ(lock))
+	:: home[i].kind == RELEASE -> lock = WORD(0, SEQ(lock))
 #else
-	:: s.kind == RELEASE && lock == s.compare -> lock = s.value
+	:: home[i].kind == RELEASE && lock == home[i].compare -> lock = home[i].value
 #endif
 	:: else
 	fi;
-	after(s)
+	clear(home[i], (home[i].st == DOUBT -> DOWN : NONE))
 }
 
-inline execute_node(s)
+inline execute_node(s, n)
 {
-	s.old = node;
+	x = node[n];
+	QUIET(s.life == acquired || s.st == DOUBT);
 	if
-	:: s.kind == LOOK && s.life > decided -> decided = s.life
-	:: s.kind == SWEEP && node == s.compare -> node = s.value
-	:: s.kind == MOVE && node == s.compare ->
-		EFFECT(s.life >= decided);
-		node = s.value
+	:: node[n] == s.compare ->
+		EFFECT(s.kind == SWEEP || s.life >= decided[n]);
+		node[n] = s.value
 	:: else
 	fi;
-	after(s)
+	clear(s, (s.st == DOUBT -> DOWN : NONE))
 }
 
+/* The link goes down. */
 inline lose(s)
 {
 	if
-	:: s.st == SENT && s.kind != READ && s.kind != LOOK -> s.st = DOUBT; s.old = 0
-	:: else -> clear(s)
+	:: s.st == SENT -> s.st = DOUBT; SET_LEFT(s, 0)
+	:: s.st == NONE -> s.st = DOWN
+	:: else
 	fi
 }
 
-/* All events between host i and the two others; it has no state. */
-proctype net(byte i)
+/* A new link: an operation that is still on its way on the old one is destroyed with it. */
+inline use_node(i, s)
 {
-end:
-	do
-	:: d_step { home_up && (to_home[i].st == SENT || to_home[i].st == DOUBT) ->
-		execute_home(i, to_home[i]) }
-	:: d_step { to_node[i].st == SENT || to_node[i].st == DOUBT ->
-		execute_node(to_node[i]) }
-	:: d_step { unknowns > 0 && home_link[i] && to_home[i].st != NONE ->
-		unknowns--; home_link[i] = false; lose(to_home[i]) }
-	:: d_step { unknowns > 0 && node_link[i] && to_node[i].st != NONE ->
-		unknowns--; node_link[i] = false; lose(to_node[i]) }
-	/* The old link is destroyed before the new one is accepted. */
-	:: d_step { up[i] && home_up && !home_link[i] ->
-		clear(to_home[i]); home_link[i] = true; newer[i] = true }
-	:: d_step { up[i] && !node_link[i] ->
 #ifdef BROKEN_LINK_KEPT
-		if
-		:: to_node[i].st == DOUBT && stale[i].st == NONE ->
-			stale[i].st = DOUBT;
-			stale[i].kind = to_node[i].kind;
-			stale[i].compare = to_node[i].compare;
-			stale[i].value = to_node[i].value;
-			stale[i].life = to_node[i].life
-		:: else
-		fi;
-#endif
-		clear(to_node[i]); node_link[i] = true }
-#ifdef BROKEN_LINK_KEPT
-	:: d_step { stale[i].st == DOUBT -> execute_node(stale[i]) }
-#endif
-	/* The host dies, and may restart: crash[i] makes its process start from the beginning. */
-	:: d_step { up[i] && crashes > 0 && !crash[i] && !over[i] ->
-		crashes--; rounds[i] = (rounds[i] == 0 -> 1 : rounds[i]); up[i] = false; crash[i] = true;
-		home_link[i] = false; node_link[i] = false;
-		lose(to_home[i]); lose(to_node[i]); lease[i] = 0; wait[i] = 0;
-		took[i] = false }
-	:: d_step { !up[i] && !crash[i] -> up[i] = true }
-	od
-}
-
-inline lose_home(i)
-{
-	home_link[i] = false;
-	clear(to_home[i])
-}
-
-proctype world()
-{
-	byte i;
-end:
-	do
-	:: d_step { /* tick */
-		i = 0;
-		do
-		:: i < HOSTS ->
-			if
-			:: lease[i] > 0 -> lease[i]--
-			:: else
-			fi;
-			if
-			:: wait[i] > 0 -> wait[i]--
-			:: else
-			fi;
-			i++
-		:: else -> break
-		od;
-		i = 0
-	   }
-	:: d_step { home_up && operator > 0 && HELD(lock) ->
-		operator--;
-		lock = WORD(FORCED, SEQ(lock) + 1) }
-	:: d_step { home_up && home_crashes > 0 ->
-		home_crashes--;
-		home_up = false;
-		lock = 0;
-		i = 0;
-		do
-		:: i < HOSTS -> lose_home(i); i++
-		:: else -> break
-		od;
-		i = 0
-	   }
-	:: d_step { !home_up ->
-		generation++;
-		home_up = true;
-#ifdef SAME_EPOCH
-		newest_fence = 0;
-		lock = WORD(0, 8)
-#elif defined(BROKEN_SEQ_FROM_ZERO)
-		lock = WORD(0, 8)
-#else
-		lock = WORD(0, generation * 8)
-#endif
-	   }
-	od
-}
-
-/* Posts when there is a link: waiting for one is a pause like any other. */
-inline post(s, link, what, expect, put)
-{
-	atomic {
-		link && s.st == NONE;
-		s.kind = what;
-		s.compare = expect;
-		s.value = put;
-		s.life = life[i];
-		s.st = SENT
-	}
-}
-
-/* What was read on an older link is forgotten. */
-#ifdef BROKEN_WORD_KEPT
-#define FORGOTTEN false
-#else
-#define FORGOTTEN newer[i]
-#endif
-inline forget()
-{
 	if
-	:: FORGOTTEN -> seen = NOTHING; wait[i] = 0
+	:: s.st == DOUBT && stale[i].st == NONE ->
+		stale[i].st = DOUBT;
+		stale[i].kind = s.kind;
+		stale[i].compare = s.compare;
+		stale[i].value = s.value;
+		stale[i].life = s.life
 	:: else
 	fi;
-	newer[i] = false
-}
-
-/* As post, to the home. What comes back is of this link. */
-inline post_home(what, expect, put)
-{
-	atomic {
-		home_link[i] && to_home[i].st == NONE;
-		forget();
-		to_home[i].kind = what;
-		to_home[i].compare = expect;
-		to_home[i].value = put;
-		to_home[i].life = life[i];
-		to_home[i].st = SENT
-	}
-}
-
-/* A CAS is posted only on the link on which its compare was read; x: was it? */
-#ifdef BROKEN_ANY_LINK
-#define ON_ITS_LINK true
-#else
-#define ON_ITS_LINK !newer[i]
 #endif
-inline post_take()
-{
-	atomic {
-		home_link[i] && to_home[i].st == NONE;
-		if
-		:: ON_ITS_LINK ->
-			to_home[i].kind = TAKE;
-			to_home[i].compare = before;
-			to_home[i].value = word;
-			to_home[i].life = life[i];
-			to_home[i].st = SENT;
-			x = 1
-		:: !(ON_ITS_LINK) -> x = 0
-		fi
-	}
-}
-
-/* x: the word before, or NOTHING when the outcome is unknown. Within atomic. */
-inline result(s, link)
-{
 	if
-	:: s.st == DONE -> x = s.old; clear(s)
-	:: s.st == NONE || !link -> x = NOTHING
+	:: BROKEN(s) -> clear(s, NONE)
+	:: else
 	fi
 }
+
+/* As use_node, to the home. What was read on an older link is forgotten. */
+#ifdef BROKEN_WORD_KEPT
+#define FORGET(i)      skip
+#define ON_ITS_LINK(i) true
+#else
+#define FORGET(i)      seen[i] = NOTHING; wait[i] = 0
+#define ON_ITS_LINK(i) (!BROKEN(home[i]))
+#endif
+inline use_home(i)
+{
+	if
+	:: BROKEN(home[i]) -> clear(home[i], NONE); FORGET(i)
+	:: else
+	fi
+}
+
+/* --- the lock -------------------------------------------------------------------------- */
 
 /* Evaluate a lock word. The wait begins when a word that is not free is first read. */
 #ifdef BROKEN_FORCED_AT_ONCE
-#define OF_ANOTHER(w) (HELD(w) && OWNER(w) != i + 1)
+#define OF_ANOTHER(i, w) (HELD(w) && OWNER(w) != (i) + 1)
 #else
-#define OF_ANOTHER(w) (OWNER(w) != 0 && OWNER(w) != DIRTY && OWNER(w) != i + 1)
+#define OF_ANOTHER(i, w) (OWNER(w) != 0 && OWNER(w) != DIRTY && OWNER(w) != (i) + 1)
 #endif
-inline note(what)
+inline note(i, what)
 {
 	if
-	:: what == seen || what == NOTHING
-	:: what != seen && what != NOTHING ->
-		seen = what;
-		wait[i] = (OF_ANOTHER(what) || FRESH(what) -> WAIT_TICKS : 0)
+	:: what == seen[i]
+	:: what != seen[i] ->
+		seen[i] = what;
+		wait[i] = (OF_ANOTHER(i, what) || FRESH(what) -> WAIT_TICKS : 0)
 	fi
 }
 
-/* The word that the next operation may replace, or NOTHING: only read. */
-inline guess()
-{
-	if
-	:: seen == NOTHING -> before = NOTHING
+/* May the word only be read? */
 #ifdef BROKEN_FRESH_AT_ONCE
-	:: seen != NOTHING && OWNER(seen) == 0 -> before = seen
+#define ONLY_READ(i) (seen[i] == NOTHING)
+#define CLEAN(w)     (OWNER(w) == 0)
 #else
-	:: seen != NOTHING && OWNER(seen) == 0 ->
-		before = (!FRESH(seen) || wait[i] == 0 -> seen : NOTHING)
+#define ONLY_READ(i) (seen[i] == NOTHING || FRESH(seen[i]) && wait[i] > 0)
+#define CLEAN(w)     (OWNER(w) == 0 && !FRESH(w))
 #endif
-	:: seen != NOTHING && OWNER(seen) != 0 && !OF_ANOTHER(seen) -> before = seen
-	:: seen != NOTHING && OF_ANOTHER(seen) ->
-		before = (wait[i] == 0 -> seen : WORD(0, SEQ(seen)))
-	fi
-}
-
 #ifdef BROKEN_SEQ_KEPT
-#define NEXT_SEQ SEQ(before)
+#define NEXT_SEQ(w) SEQ(w)
 #else
-#define NEXT_SEQ (SEQ(before) + 1)
+#define NEXT_SEQ(w) (SEQ(w) + 1)
 #endif
 #ifdef BROKEN_HOLD_FROM_RESULT
-#define LEASE_BEFORE 0
-#define LEASE_AFTER  LEASE_TICKS
+#define LEASE_BEFORE   0
+#define LEASE_AFTER(i) LEASE_TICKS
 #else
-#define LEASE_BEFORE LEASE_TICKS
-#define LEASE_AFTER  lease[i]
-#endif
-#ifdef BROKEN_FRESH_AT_ONCE
-#define CLEAN (OWNER(before) == 0)
-#else
-#define CLEAN (OWNER(before) == 0 && !FRESH(before))
+#define LEASE_BEFORE   LEASE_TICKS
+#define LEASE_AFTER(i) lease[i]
 #endif
 #ifdef BROKEN_NO_SWEEP
-#define SWEPT true
+#define SWEPT_BY(w) true
 #else
-#define SWEPT CLEAN
+#define SWEPT_BY(w) CLEAN(w)
 #endif
 #ifdef BROKEN_NO_FENCE_SEQ
 #define SWEEP_BY 0
 #else
 #define SWEEP_BY 1
 #endif
-/* The lease is checked; the next step follows any time later. */
 #ifdef BROKEN_LEASE_UNCHECKED
-#define LEASE_LEFT true
+#define LEASE_LEFT(i) true
 #else
-#define LEASE_LEFT (lease[i] > 0)
+#define LEASE_LEFT(i) (lease[i] > 0)
 #endif
-#ifdef BROKEN_EPOCH_IGNORED
-#define OVERTAKEN(v) false
-#else
-#define OVERTAKEN(v) (NODE_EPOCH(v) > EPOCH(SEQ(word)))
-#endif
+#define OVERTAKEN(i, v) (NODE_EPOCH(v) > EPOCH(SEQ(word[i])))
 #ifdef BROKEN_RELEASE_CLEAN
-#define RELEASED 0
+#define RELEASED(i) 0
 #else
-#define RELEASED (swept -> 0 : DIRTY)
+#define RELEASED(i) (swept[i] -> 0 : DIRTY)
 #endif
 
-/* READ until the outcome of an unknown CAS is known. */
-inline resolve(s, link, now)
+inline try(i)
 {
-#ifdef BROKEN_RESOLVE_ON_OLD_LINK
-	x = now
-#else
-	do
-	:: x != NOTHING -> break
-	:: x == NOTHING ->
-		post(s, link, READ, 0, 0);
-		atomic { result(s, link) }
-	od
+	before = seen[i];
+	before = (OF_ANOTHER(i, before) && wait[i] > 0 -> WORD(0, SEQ(before)) : before);
+	word[i] = WORD(i + 1, NEXT_SEQ(before));
+	swept[i] = SWEPT_BY(before);
+	lease[i] = LEASE_BEFORE;
+	took[i] = false;
+	post(i, home[i], TAKE, before, word[i]);
+	state[i] = ACQUIRES
+}
+
+/* The nodes are swept one by one, then read to decide one by one. */
+inline begin_nodes(i)
+{
+	at[i] = 0;
+	state[i] = (swept[i] -> LOOKS : SWEEPS)
+}
+
+inline is_acquired(i)
+{
+	lease[i] = LEASE_AFTER(i);
+	rounds[i]--;
+	seen[i] = NOTHING;
+	wait[i] = 0;
+	begin_nodes(i)
+}
+
+inline is_not_acquired(i)
+{
+	note(i, x);
+	word[i] = 0;
+	swept[i] = false;
+	lease[i] = 0;
+	state[i] = WAITING
+}
+
+inline forget_nodes(i)
+{
+	at[i] = 0;
+	looked[i * NODES] = 0
+#if NODES == 2
+	; looked[i * NODES + 1] = 0
 #endif
 }
 
-inline resolve_home()
+inline post_release(i)
 {
-#ifdef BROKEN_RESOLVE_ON_OLD_LINK
-	x = lock
-#else
+	use_home(i);
+	post(i, home[i], RELEASE, WORD(i + 1, SEQ(word[i])), WORD(RELEASED(i), SEQ(word[i])))
+}
+
+inline release(i)
+{
+	forget_nodes(i);
+	lease[i] = 0;
+	took[i] = false;
+	post_release(i);
+	state[i] = RELEASES
+}
+
+inline released(i)
+{
+	seen[i] = (rounds[i] > 0 && x == WORD(i + 1, SEQ(word[i])) -> WORD(RELEASED(i), SEQ(word[i])) :
+								     NOTHING);
+	word[i] = 0;
+	swept[i] = false;
+	state[i] = (rounds[i] > 0 -> WAITING : OVER)
+}
+
+/* --- the nodes ------------------------------------------------------------------------- */
+
+#define OP(i) node_op[(i) * NODES + at[i]]
+
+/* A READ, and the CAS that sweeps. */
+inline sweep(i)
+{
+	use_node(i, OP(i));
+	x = node[at[i]];
+	if
+	:: LEASE_LEFT(i) && !OVERTAKEN(i, x) ->
+		post(i, OP(i), SWEEP, x, NODE_NEXT(i, x, SWEEP_BY))
+	:: else -> release(i)
+	fi
+}
+
+/* x: the word before the sweep's CAS, k: that with which it compared */
+inline was_swept(i)
+{
+	if
+	:: x != k
+	:: x == k && at[i] + 1 < NODES -> at[i]++
+	:: x == k && at[i] + 1 == NODES -> swept[i] = true; begin_nodes(i)
+	fi
+}
+
+/* A READ to decide; after the last one, of node m's move. */
+inline look(i, m)
+{
+	use_node(i, OP(i));
+	x = node[at[i]];
+	decided[at[i]] = (life[i] > decided[at[i]] -> life[i] : decided[at[i]]);
+	looked[i * NODES + at[i]] = x;
+	if
+	:: !LEASE_LEFT(i) || OVERTAKEN(i, x) -> release(i)
+	:: LEASE_LEFT(i) && !OVERTAKEN(i, x) && at[i] + 1 < NODES -> at[i]++
+	:: LEASE_LEFT(i) && !OVERTAKEN(i, x) && at[i] + 1 == NODES ->
+		at[i] = m;
+		x = looked[i * NODES + m];
+		if
+		:: OP(i).st == NONE -> /* on the link on which it was read */
+			forget_nodes(i);
+			at[i] = m;
+			post(i, OP(i), MOVE, x, NODE_NEXT(i, x, 1));
+			state[i] = MOVES
+		:: else -> release(i)
+		fi
+	fi
+}
+
+/* --- crashes --------------------------------------------------------------------------- */
+
+inline crash(i)
+{
+	crashes--;
+	rounds[i] = (rounds[i] == 0 -> AGAIN : rounds[i]);
+	lose(home[i]);
+	lose(node_op[i * NODES]);
+#if NODES == 2
+	lose(node_op[i * NODES + 1]);
+#endif
+	forget_nodes(i);
+	seen[i] = NOTHING;
+	word[i] = 0;
+	swept[i] = false;
+	lease[i] = 0;
+	wait[i] = 0;
+	took[i] = false;
+	state[i] = DEAD
+}
+
+/* --- the processes --------------------------------------------------------------------- */
+
+#define BEGUN(i)   (begun > (i))
+#define IN_TURN(i) (begun >= (i))
+
+/* A host, with its links. It has no state but that above. */
+proctype host(byte i)
+{
+end:
 	do
-	:: x != NOTHING -> break
-	:: x == NOTHING ->
-		post_home(READ, 0, 0);
-		atomic { result(to_home[i], home_link[i]) }
+	/* Acquire. */
+	:: d_step { state[i] == WAITING && IN_TURN(i) && (ONLY_READ(i) || BROKEN(home[i])) ->
+		begun = (BEGUN(i) -> begun : i + 1);
+		use_home(i);
+		x = lock;
+		note(i, x) }
+	:: d_step { state[i] == WAITING && !ONLY_READ(i) && ON_ITS_LINK(i) -> use_home(i); try(i) }
+	:: d_step { state[i] == ACQUIRES && home[i].st == SENT ->
+		k = home[i].compare;
+		execute_home(i);
+		if
+		:: x == k -> is_acquired(i)
+		:: else -> is_not_acquired(i)
+		fi }
+	:: d_step { state[i] == ACQUIRES && BROKEN(home[i]) -> /* a READ on a newer link decides */
+		x = lock;
+#ifndef BROKEN_RESOLVE_ON_OLD_LINK
+		use_home(i);
+#endif
+		if
+		:: x == word[i] -> is_acquired(i)
+		:: else -> is_not_acquired(i)
+		fi }
+
+	/* The fencing sweep. */
+	:: d_step { state[i] == SWEEPS && OP(i).st != SENT -> sweep(i) }
+	:: d_step { state[i] == SWEEPS && OP(i).st == SENT ->
+		k = OP(i).compare;
+		execute_node(OP(i), at[i]);
+		was_swept(i) }
+
+	/* The move. */
+	:: d_step { state[i] == LOOKS -> look(i, 0) }
+#if NODES == 2
+	:: d_step { state[i] == LOOKS && at[i] == 1 -> look(i, 1) }
+#endif
+	:: d_step { state[i] == LOOKS && unknowns > 0 -> unknowns--; release(i) } /* a lost READ */
+	:: d_step { state[i] == MOVES && OP(i).st == SENT -> execute_node(OP(i), at[i]); release(i) }
+	:: d_step { state[i] == MOVES && BROKEN(OP(i)) -> /* a READ on a newer link decides */
+#ifndef BROKEN_RESOLVE_ON_OLD_LINK
+		use_node(i, OP(i));
+#endif
+		release(i) }
+	:: d_step { state[i] == MOVES && BROKEN(OP(i)) && !LEASE_LEFT(i) -> /* undecided */
+		swept[i] = false; release(i) }
+
+	/* Release. An unknown outcome: the same CAS decides, on a newer link. */
+	:: d_step { state[i] == RELEASES && home[i].st == SENT -> execute_home(i); released(i) }
+	:: d_step { state[i] == RELEASES && BROKEN(home[i]) -> post_release(i) }
+
+	/* Late operations. */
+	:: d_step { home[i].st == DOUBT -> execute_home(i) }
+	:: d_step { node_op[i * NODES].st == DOUBT -> execute_node(node_op[i * NODES], 0) }
+#if NODES == 2
+	:: d_step { node_op[i * NODES + 1].st == DOUBT -> execute_node(node_op[i * NODES + 1], 1) }
+#endif
+#ifdef BROKEN_LINK_KEPT
+	:: d_step { stale[i].st == DOUBT -> execute_node(stale[i], 0); stale[i].st = NONE }
+#endif
+
+	/* A link goes down. */
+	:: d_step { unknowns > 0 && (home[i].st == SENT || home[i].st == NONE && state[i] == WAITING &&
+				     seen[i] != NOTHING) ->
+		unknowns--; lose(home[i]) }
+	:: d_step { unknowns > 0 && node_op[i * NODES].st == SENT ->
+		unknowns--; lose(node_op[i * NODES]) }
+#if NODES == 2
+	:: d_step { unknowns > 0 && node_op[i * NODES + 1].st == SENT ->
+		unknowns--; lose(node_op[i * NODES + 1]) }
+#endif
+	:: d_step { crashes > 0 && BEGUN(i) && state[i] != OVER && state[i] != DEAD -> crash(i) }
+	:: d_step { state[i] == DEAD -> state[i] = (rounds[i] > 0 -> WAITING : OVER) }
 	od
+}
+
+inline lose_home(i)
+{
+#ifdef BROKEN_ANY_LINK
+	if /* a CAS that was put out and not posted yet is posted on the new link */
+	:: home[i].st == SENT
+	:: else -> clear(home[i], DOWN)
+	fi
+#else
+	clear(home[i], DOWN)
 #endif
 }
 
-proctype balancer(byte i)
+#ifdef PROMPT
+#define IN_TIME(s) (s.st != SENT || s.left > 0)
+#if NODES == 2
+#define HOST_IN_TIME(i) \
+	(IN_TIME(home[i]) && IN_TIME(node_op[(i) * NODES]) && IN_TIME(node_op[(i) * NODES + 1]))
+#else
+#define HOST_IN_TIME(i) (IN_TIME(home[i]) && IN_TIME(node_op[(i) * NODES]))
+#endif
+#if HOSTS == 2
+#define ALL_IN_TIME (HOST_IN_TIME(0) && HOST_IN_TIME(1))
+#else
+#define ALL_IN_TIME (HOST_IN_TIME(0) && HOST_IN_TIME(1) && HOST_IN_TIME(2))
+#endif
+#define COUNT_DOWN(s) s.left = (s.left > 0 -> s.left - 1 : 0)
+#else
+#define ALL_IN_TIME   true
+#define COUNT_DOWN(s) skip
+#endif
+
+proctype world()
 {
-	byte seen = NOTHING; /* the lock word last seen */
-	byte before;	     /* the word to be replaced */
-	byte word;	     /* the word that replaces it */
-	byte v, x;
-	bool swept;
-
-begin:
-	{
-		skip;
-acquire:	if
-		:: atomic { rounds[i] == 0 -> over[i] = true }; goto finished
-		:: atomic { rounds[i] > 0 -> forget(); guess() };
-			if
-			:: before == NOTHING ->
-				post_home(READ, 0, 0);
-				atomic { result(to_home[i], home_link[i]); note(x); x = 0 };
-				goto acquire
-			:: before != NOTHING
-			fi
-		fi;
-		atomic { word = WORD(i + 1, NEXT_SEQ); lease[i] = LEASE_BEFORE; took[i] = false };
-		post_take();
-		if
-		:: atomic { x == 0 -> before = 0; word = 0; lease[i] = 0 }; goto acquire
-		:: x == 1
-		fi;
-		atomic { result(to_home[i], home_link[i]); v = (x == before) };
-		if
-		:: x != NOTHING
-		:: x == NOTHING ->
-			resolve_home();
-			v = (x == word)
-		fi;
-		if
-		:: atomic { !v -> note(x); v = 0; x = 0; before = 0; word = 0; lease[i] = 0 };
-			goto acquire
-		:: atomic { v -> lease[i] = LEASE_AFTER; rounds[i]--; swept = SWEPT;
-			    seen = NOTHING; wait[i] = 0; before = 0; v = 0; x = 0 }
-		fi;
-
-		/* The fencing sweep. */
-		do
-		:: swept || !LEASE_LEFT -> break
-		:: !swept && LEASE_LEFT ->
-			post(to_node[i], node_link[i], READ, 0, 0);
-			atomic { result(to_node[i], node_link[i]);
-				 v = x; x = (v != NOTHING && LEASE_LEFT -> 1 : 0) };
-			if
-			:: x == 0
-			:: x == 1 && OVERTAKEN(v) -> break
-			:: x == 1 && !OVERTAKEN(v) ->
-				post(to_node[i], node_link[i], SWEEP, v, NODE_NEXT(v, SWEEP_BY));
-				atomic { result(to_node[i], node_link[i]); swept = (x == v) }
-			fi;
-			atomic { v = 0; x = 0 }
-		od;
-
-		/* The move. */
-		do
-		:: !swept || !LEASE_LEFT -> break
-		:: swept && LEASE_LEFT ->
-			post(to_node[i], node_link[i], LOOK, 0, 0);
-			atomic { result(to_node[i], node_link[i]);
-				 v = x; x = (v != NOTHING && LEASE_LEFT && !OVERTAKEN(v) -> 1 : 0) };
-			if
-			:: x == 0 -> break
-			:: x == 1 ->
-				post(to_node[i], node_link[i], MOVE, v, NODE_NEXT(v, 1));
-				atomic { result(to_node[i], node_link[i]); v = 0 };
-				if
-				:: x != NOTHING
-				:: x == NOTHING -> resolve(to_node[i], node_link[i], node)
-				:: x == NOTHING && !LEASE_LEFT -> swept = false /* undecided */
-				fi;
-				break
-			fi
-		od;
-
-		atomic { v = 0; x = NOTHING; word = WORD(RELEASED, SEQ(word)); swept = false; lease[i] = 0; took[i] = false };
-		do /* an unknown outcome: the same CAS decides, on a newer link */
-		:: x != NOTHING -> break
-		:: x == NOTHING ->
-			post_home(RELEASE, WORD(i + 1, SEQ(word)), word);
-			atomic { result(to_home[i], home_link[i]) }
-		od;
-		atomic { seen = (rounds[i] > 0 && x == WORD(i + 1, SEQ(word)) -> word : NOTHING);
-			 x = 0; word = 0 };
-		goto acquire
-	} unless { atomic { crash[i] -> crash[i] = false; seen = NOTHING; before = 0; word = 0;
-			    swept = false; v = 0; x = 0 } };
-	goto begin;
-finished:
-	skip
+end:
+	do
+	:: d_step { ALL_IN_TIME -> /* tick */
+		for (k : 0 .. HOSTS - 1) {
+			lease[k] = (lease[k] > 0 -> lease[k] - 1 : 0);
+			wait[k] = (wait[k] > 0 -> wait[k] - 1 : 0);
+			COUNT_DOWN(home[k]);
+			COUNT_DOWN(node_op[k * NODES])
+#if NODES == 2
+			; COUNT_DOWN(node_op[k * NODES + 1])
+#endif
+		} }
+	:: d_step { operator > 0 && HELD(lock) ->
+		operator--;
+		lock = WORD(FORCED, SEQ(lock) + 1) }
+	/* How long it is down does not matter: all hosts may pause. */
+	:: d_step { home_crashes > 0 ->
+		home_crashes--;
+		generation++;
+#ifdef SAME_EPOCH
+		newest_fence = 0;
+		lock = WORD(0, 8);
+#elif defined(BROKEN_SEQ_FROM_ZERO)
+		lock = WORD(0, 8);
+#else
+		lock = WORD(0, generation * 8);
+#endif
+		for (k : 0 .. HOSTS - 1) {
+			lose_home(k)
+		} }
+	od
 }
 
 init
 {
 	atomic {
-		byte k;
-		for (k : 0 .. HOSTS - 1) {
-			run net(k);
-			run balancer(k)
-		}
-		k = 0;
+		run host(0);
+		run host(1);
+#if HOSTS == 3
+		run host(2);
+#endif
 		run world()
 	}
 }

@@ -11,8 +11,10 @@
  * Time: none. A host that breaks the lock, or acquires it fresh, has outwaited its holder's
  * lease (lock.pml, ALONE).
  *
- * Property:
+ * Properties (each alone with -DONLY -DCHECK_x):
  *   MINIMUM  no move leaves the donor with fewer nodes than its minimum, 1
+ *   IN_VIEW  a host puts out a move only if, of the nodes that it counted, the donor has one to
+ *            spare in the view that the host knows then
  */
 #define HOSTS 3
 #define NODES 2
@@ -23,6 +25,17 @@
 #define SERVICE(w)		    ((w) % 4)
 #define EPOCH(w)		    ((w) / 4 % 4)
 #define COUNT(w)		    ((w) / 16)
+
+#if !defined(ONLY) || defined(CHECK_MINIMUM)
+#define MINIMUM_LEFT(left) assert(left)
+#else
+#define MINIMUM_LEFT(left) skip
+#endif
+#if !defined(ONLY) || defined(CHECK_IN_VIEW)
+#define IN_VIEW(spare) assert(spare)
+#else
+#define IN_VIEW(spare) skip
+#endif
 
 byte node[NODES] = NODE(0, 1, 0);
 bool has[6];	/* view * 2 + node: is its host a member? */
@@ -51,7 +64,7 @@ inline execute(s, n)
 	if
 	:: node[n] == compare[s] ->
 		node[n] = value[s];
-		assert(SERVICE(value[s]) == 0 || NODES_LEFT >= 1 /* MINIMUM */)
+		MINIMUM_LEFT(SERVICE(value[s]) == 0 || NODES_LEFT >= 1)
 	:: else
 	fi;
 	forget(s)
@@ -76,7 +89,13 @@ end:
 #define FRESH	(lock_epoch < view[h])
 /* Broken, or acquired fresh: its earlier holder has no lease any more. */
 #define OUTWAITED (owner == FREE && !FRESH || !lease[0] && !lease[1] && !lease[2])
-#define MAY_ACT	  (lease[h] && view[h] == mine)
+#ifdef BROKEN_VIEW_KEPT
+#define SAME_VIEW true
+#else
+#define SAME_VIEW (view[h] == mine) /* a move ends with its view */
+#endif
+#define MAY_ACT	  (lease[h] && SAME_VIEW)
+#define SPARE_NOW (has[view[h] * 2] * (SERVICE(word[0]) == 0) + has[view[h] * 2 + 1] * (SERVICE(word[1]) == 0) > 1)
 #define MEMBER(n) has[mine * 2 + (n)] /* node 0 is in both views */
 #define OVERTAKEN (EPOCH(word[0]) > epoch || MEMBER(1) && EPOCH(word[1]) > epoch)
 #define COUNTED	  ((SERVICE(word[0]) == 0) + (MEMBER(1) && SERVICE(word[1]) == 0))
@@ -142,8 +161,8 @@ decide:	atomic {
 		swept[0] = 0;
 		swept[1] = 0;
 		if
-		:: MAY_ACT && COUNTED > 1 -> post(0, NODE(1, epoch, COUNT(word[0]) + 1))
-		:: MAY_ACT && COUNTED > 1 -> post(1, NODE(1, epoch, COUNT(word[1]) + 1))
+		:: MAY_ACT && COUNTED > 1 -> IN_VIEW(SPARE_NOW); post(0, NODE(1, epoch, COUNT(word[0]) + 1))
+		:: MAY_ACT && COUNTED > 1 -> IN_VIEW(SPARE_NOW); post(1, NODE(1, epoch, COUNT(word[1]) + 1))
 		:: !(MAY_ACT && COUNTED > 1)
 		fi
 	};
@@ -178,9 +197,13 @@ init
 		if /* two views of one node each: no service has a node to spare */
 #ifndef JOINS
 		:: has[3] = true
+#endif
+#if !defined(JOINS) && !defined(LEAVES)
 		:: has[3] = true; has[5] = true
 #endif
+#ifndef LEAVES
 		:: has[5] = true
+#endif
 		fi;
 		run net(0);
 		run net(1);

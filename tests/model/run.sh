@@ -12,7 +12,7 @@
 # else the model breaks one rule, and spin must find that this, and nothing else,
 # goes wrong. README.md maps rules to the code. Built in build-model/ (MODEL_OUT).
 # Rows marked "deep" run with --deep or by name.
-# JOBS (2) searches at a time, each of at most 2800 MB, the longest first.
+# JOBS (2) searches at a time, each of at most 2800 MB (deep: 6000), the longest first.
 #
 # A search is of all states, so what it finds depends on its input alone. A row that passed is
 # not searched again until its model's text, its bounds, this script, spin or the compiler
@@ -29,24 +29,41 @@ keep=${MODEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/resex/model}
 # NAME | MODEL | -D... | WHAT MUST BE FOUND | deep: a large search of what another row covers less widely
 table() {
 	cat <<'END'
-move_three               | move | TRIES=1 | - | deep
+move_unknown             | move | UNKNOWNS=1 | -
+move_home                | move | HOME_CRASHES=1 | -
+move_node_home           | move | NODE_CRASHES=1 | -
+move_crash               | move | CRASHES=1 AGAIN=0 | -
+move_crash_again         | move | RESTS=1 CRASHES=1 | -
+move_crash_unknown       | move | RESTS=1 CRASHES=1 UNKNOWNS=1 PAUSES=1 | -
+move_crash_home          | move | RESTS=1 CRASHES=1 HOME_CRASHES=1 PAUSES=1 | -
+move_node_unknown        | move | RESTS=1 NODE_CRASHES=1 UNKNOWNS=1 | -
+move_crash_node          | move | RESTS=1 CRASHES=1 NODE_CRASHES=1 PAUSES=1 | -
+move_three               | move | TRIES=1 | -
 move_three_timely        | move | TIMELY | -
 move_one_move            | move | TIMELY MINIMUM=0 | -
-lock_rounds              | lock | ROUNDS=2 CRASHES=0 HOME_CRASHES=0 | -
-lock_crash               | lock | ROUNDS=1 CRASHES=1 HOME_CRASHES=0 | -
-move_crash               | move | RESTS=1 CRASHES=1 | -
-lock_home                | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=1 | -
-lock_home_epoch          | lock | SAME_EPOCH ROUNDS=1 CRASHES=0 | -
-lock_home_epoch_rounds   | lock | SAME_EPOCH UNKNOWNS=0 CRASHES=0 | - | deep
-lock_operator            | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=0 OPERATOR=1 | -
-lock_operator_crash      | lock | ROUNDS=1 UNKNOWNS=0 CRASHES=1 HOME_CRASHES=0 OPERATOR=1 | - | deep
-lock_operator_home       | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=1 OPERATOR=1 | - | deep
-move_one_move_crash      | move | TIMELY MINIMUM=0 CRASHES=1 RESTS=2 | -
-move_home                | move | RESTS=1 HOME_CRASHES=1 | -
-move_node_home           | move | RESTS=1 NODE_CRASHES=1 | -
-move_unknown             | move | RESTS=1 UNKNOWNS=1 | -
+move_one_move_crash      | move | TIMELY MINIMUM=0 CRASHES=1 AGAIN=0 | -
+move_overlap             | move | CHAIN MINIMUM=0 | -
+move_three_crash_unknown | move | CRASHES=1 AGAIN=0 UNKNOWNS=1 PAUSES=1 | - | deep
+move_three_crash_home    | move | CRASHES=1 AGAIN=0 HOME_CRASHES=1 PAUSES=1 | - | deep
+move_three_node_unknown  | move | NODE_CRASHES=1 UNKNOWNS=1 PAUSES=1 | - | deep
+move_three_crash_node    | move | CRASHES=1 AGAIN=0 NODE_CRASHES=1 PAUSES=1 | - | deep
 move_live                | move | ENDLESS CROSS MINIMUM=0 | - LIVELOCK
 move_live_crash          | move | ENDLESS CROSS MINIMUM=0 CRASHES=1 NO_RESTART | - LIVELOCK
+lock_rounds              | lock | ROUNDS=2 CRASHES=0 HOME_CRASHES=0 | -
+lock_crash               | lock | ROUNDS=1 CRASHES=1 HOME_CRASHES=0 | -
+lock_home                | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=1 | -
+lock_home_epoch          | lock | SAME_EPOCH ROUNDS=1 CRASHES=0 | -
+lock_home_epoch_rounds   | lock | SAME_EPOCH UNKNOWNS=0 CRASHES=0 | -
+lock_operator            | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=0 OPERATOR=1 | -
+lock_prompt              | lock | PROMPT HOLD=3 DEADLINE=3 ROUNDS=1 CRASHES=1 HOME_CRASHES=0 | -
+lock_prompt_hold         | lock | PROMPT HOLD=6 DEADLINE=3 ROUNDS=1 CRASHES=1 HOME_CRASHES=0 | -
+lock_three               | lock | HOSTS=3 HOLD=3 DEADLINE=0 ROUNDS=1 CRASHES=0 HOME_CRASHES=0 | -
+lock_three_nodes         | lock | HOSTS=3 NODES=2 HOLD=3 DEADLINE=0 ROUNDS=1 UNKNOWNS=0 CRASHES=0 HOME_CRASHES=0 | -
+lock_three_unknown       | lock | HOSTS=3 NODES=2 HOLD=3 DEADLINE=0 ROUNDS=1 CRASHES=0 HOME_CRASHES=0 | - | deep
+lock_three_crash         | lock | HOSTS=3 NODES=2 HOLD=3 DEADLINE=0 ROUNDS=1 UNKNOWNS=0 AGAIN=0 CRASHES=1 HOME_CRASHES=0 | - | deep
+lock_three_home          | lock | HOSTS=3 NODES=2 HOLD=3 DEADLINE=0 ROUNDS=1 UNKNOWNS=0 CRASHES=0 HOME_CRASHES=1 | - | deep
+lock_operator_crash      | lock | ROUNDS=1 UNKNOWNS=0 CRASHES=1 HOME_CRASHES=0 OPERATOR=1 | - | deep
+lock_operator_home       | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=1 OPERATOR=1 | - | deep
 members_change           | members | VIEWS=2 | - | deep
 members_joins            | members | VIEWS=2 JOINS | -
 view_change              | view | HOSTS=2 | -
@@ -61,6 +78,7 @@ lock_hold_from_result    | lock | BROKEN_HOLD_FROM_RESULT | EFFECT
 lock_lease_unchecked     | lock | BROKEN_LEASE_UNCHECKED | EFFECT
 lock_no_break_drift      | lock | BROKEN_NO_BREAK_DRIFT | EFFECT
 lock_no_break_drift_both | lock | BROKEN_NO_BREAK_DRIFT ROUNDS=1 CRASHES=0 | ALONE
+lock_no_break_deadline   | lock | BROKEN_NO_BREAK_DEADLINE PROMPT HOLD=3 DEADLINE=3 ROUNDS=1 CRASHES=0 HOME_CRASHES=0 | QUIET
 lock_release_blind       | lock | BROKEN_RELEASE_BLIND | EFFECT
 lock_release_clean       | lock | BROKEN_RELEASE_CLEAN | EFFECT
 lock_resolve_on_old_link | lock | BROKEN_RESOLVE_ON_OLD_LINK | EFFECT
@@ -80,6 +98,7 @@ view_epoch_ignored       | view | BROKEN_EPOCH_IGNORED | MINIMUM
 view_minority_decides    | view | BROKEN_MINORITY_DECIDES | MINIMUM
 members_view_behind      | members | BROKEN_VIEW_BEHIND | MINIMUM
 members_joins_behind     | members | BROKEN_VIEW_BEHIND JOINS | MINIMUM
+members_view_kept        | members | BROKEN_VIEW_KEPT LEAVES | IN_VIEW
 view_fresh_at_once       | view | BROKEN_FRESH_AT_ONCE | MINIMUM
 agree_unpublished        | agree | BROKEN_UNPUBLISHED | TURN
 agree_look_first         | agree | BROKEN_LOOK_FIRST RELOADS=4 CRASHES=0 | ONE_FILE
@@ -98,13 +117,19 @@ move_minimum_ignored     | move | BROKEN_MINIMUM_IGNORED | MINIMUM
 move_no_sweep            | move | BROKEN_NO_SWEEP RESTS=1 | MINIMUM
 move_no_fence_seq        | move | BROKEN_NO_FENCE_SEQ RESTS=1 | MINIMUM
 move_no_recount          | move | BROKEN_NO_RECOUNT RESTS=1 | MINIMUM
+move_sweep_own_pair      | move | BROKEN_SWEEP_OWN_PAIR CHAIN MINIMUM=0 RESTS=1 | OVERLAP
+move_sweep_missed        | move | BROKEN_SWEEP_MISSED UNKNOWNS=1 | MINIMUM
+move_counts_missed       | move | BROKEN_COUNTS_MISSED RESTS=1 UNKNOWNS=1 | MINIMUM
+move_fenced_unchanged    | move | BROKEN_FENCED_UNCHANGED RESTS=1 UNKNOWNS=1 | MINIMUM
 move_release_clean       | move | BROKEN_RELEASE_CLEAN RESTS=1 UNKNOWNS=1 | MINIMUM
 move_resolve_on_old_link | move | BROKEN_RESOLVE_ON_OLD_LINK RESTS=1 UNKNOWNS=1 | MINIMUM
 move_any_link            | move | BROKEN_ANY_LINK RESTS=1 NODE_CRASHES=1 | MINIMUM
 move_newer_link          | move | BROKEN_NEWER_LINK RESTS=1 NODE_CRASHES=1 HOME_CRASHES=1 | MINIMUM
 move_counter_unchecked   | move | BROKEN_COUNTER_UNCHECKED TIMELY MINIMUM=0 | ONE_MOVE
+move_counter_lost        | move | BROKEN_COUNTER_LOST TIMELY MINIMUM=0 UNKNOWNS=1 RESTS=2 | ONE_MOVE
 move_history_kept        | move | BROKEN_HISTORY_KEPT TIMELY MINIMUM=0 | ONE_MOVE
 move_unannounced_moves   | move | BROKEN_UNANNOUNCED_MOVES TIMELY MINIMUM=0 | ONE_MOVE
+move_not_awaited         | move | BROKEN_NOT_AWAITED TIMELY MINIMUM=0 RESTS=2 | ONE_MOVE
 move_announce_after      | move | BROKEN_ANNOUNCE_AFTER TIMELY MINIMUM=0 CRASHES=1 RESTS=2 | ONE_MOVE
 move_descending_order    | move | BROKEN_DESCENDING_ORDER ENDLESS CROSS MINIMUM=0 | LIVELOCK
 move_never_break         | move | BROKEN_NEVER_BREAK ENDLESS CROSS MINIMUM=0 CRASHES=1 NO_RESTART | DEADLOCK
@@ -132,7 +157,10 @@ report_of() {
 	ONE_FILE) echo 'assertion violated .*decides\[' ;;
 	TURN) echo 'assertion violated .*went\[' ;;
 	PROGRESS) echo 'assertion violated .*decided\[' ;;
-	DEADLOCK) echo 'invalid end state' ;;
+	QUIET) echo 'assertion violated .*life==acquired' ;;
+	OVERLAP) echo 'assertion violated .*by_fence' ;;
+	IN_VIEW) echo 'assertion violated .*has.*view' ;;
+	DEADLOCK) echo 'assertion violated .*state' ;;
 	LIVELOCK) echo 'non-progress cycle' ;;
 	*) echo "model: nobody knows the property $1" >&2; return 1 ;;
 	esac
@@ -140,15 +168,16 @@ report_of() {
 
 # search NAME: into build-model/NAME: pan and what it says, pan.out.
 search() {
-	dir=$out/$1 property=$(row "$1" 4)
+	dir=$out/$1 property=$(row "$1" 4) deep=$(row "$1" 5)
 	pan_args=-n
+	memory=2800 optimize=-O1 # -O2 takes longer to compile most rows than it saves
+	[ "$deep" != deep ] || { memory=6000; optimize=-O2; }
 	define="-O0 -DSAFETY" # a broken rule is found sooner than pan is optimized
 	# shellcheck disable=SC2046
 	set -- "$here/$(row "$1" 2).pml" $(row "$1" 3 | sed 's/[^ ]*/-D&/g')
 	case $property in
-	-) define="-O2 -DSAFETY" ;;
-	"- LIVELOCK") define="-O2 -DNP -DNOREDUCE"; pan_args="-n -l" ;;
-	DEADLOCK) set -- "$@" -DONLY ;;
+	-) define="$optimize -DSAFETY" ;;
+	"- LIVELOCK") define="$optimize -DNP -DNOREDUCE"; pan_args="-n -l" ;;
 	LIVELOCK) set -- "$@" -DONLY; define="-O0 -DNP -DNOREDUCE"; pan_args="-n -l -E" ;;
 	*) set -- "$@" -DONLY "-DCHECK_$property"; pan_args="-n -E" ;;
 	esac
@@ -159,7 +188,7 @@ search() {
 	cd "$dir"
 	spin -a "$@" "$model" >spin.out 2>&1 || { cat spin.out; return 1; }
 	# shellcheck disable=SC2086
-	${CC:-gcc} -w -DCOLLAPSE -DMEMLIM=2800 $define -o pan pan.c || return 1
+	${CC:-gcc} -w -DCOLLAPSE -DMEMLIM=$memory $define -o pan pan.c || return 1
 	# shellcheck disable=SC2086
 	./pan -m200000 $pan_args >pan.out 2>&1 || return 1
 }
