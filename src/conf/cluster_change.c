@@ -215,26 +215,28 @@ static void compare_clients(const struct compared *c)
 
 /* --- services ------------------------------------------------------------------- */
 
+/* One of both may be NULL: it is not in that file. */
 static int compare_service(const struct compared *c, const struct cluster_service *a,
 			   const struct cluster_service *b)
 {
-	const struct cluster_service *was = b ? cluster_service_find(c->a, b->name) : NULL;
+	const struct cluster_service *was;
 
+	if (!b)
+		return refuse(c, "services", a->number, "",
+			      "service \"%s\" is left out: to remove it, stop resexd on all hosts",
+			      a->name);
+	was = cluster_service_find(c->a, b->name);
 	if (was && was->number != b->number)
 		return refuse(c, "services", b->number, "number",
 			      "service \"%s\" has number %u: give it that number again, or stop "
 			      "resexd on all hosts first",
 			      b->name, (unsigned)was->number);
-	if (a && b && strcmp(a->name, b->name) != 0)
+	if (a && strcmp(a->name, b->name) != 0)
 		return refuse(c, "services", b->number, "number",
 			      "number %u is service \"%s\": give \"%s\" a number that no service "
 			      "had",
 			      (unsigned)b->number, a->name, b->name);
-	if (a && !b)
-		return refuse(c, "services", a->number, "",
-			      "service \"%s\" is left out: to remove it, stop resexd on all hosts",
-			      a->name);
-	if (b && !a)
+	if (!a)
 		add(c->out, CLUSTER_SERVICE_ADDED, b->number);
 	else if (cluster_service_digest(a) != cluster_service_digest(b))
 		add(c->out, CLUSTER_SERVICE_CHANGED, b->number);
@@ -356,7 +358,7 @@ int cluster_change_load(const struct cluster_conf *a, struct cluster_conf *b, co
 			const char *hostname, const struct hostset *present,
 			struct cluster_changes *out, struct conf_error *e)
 {
-	struct cluster_refusal why;
+	struct cluster_refusal why = { 0 };
 	struct conf_doc d;
 	char path[64];
 	int rc = conf_load(&d, file, e);

@@ -108,7 +108,7 @@ static void check_change(const struct cluster_conf *c)
 	static struct cluster_changes ch;
 	const struct hostset all = hostset_first(REGION_HOSTS_MAX);
 	uint64_t agreement = cluster_agreement(c);
-	struct cluster_refusal why;
+	struct cluster_refusal why = { 0 };
 
 	other = *c;
 	FUZZ_REQUIRE(!cluster_change(c, &other, &all, &ch, &why) && !ch.n && !ch.hosts);

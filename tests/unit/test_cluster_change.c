@@ -69,7 +69,7 @@ static void change(struct confs *f, const char *a, const char *b, uint32_t prese
 		   size_t size)
 {
 	struct hostset there = { { 0 } };
-	struct cluster_refusal why;
+	struct cluster_refusal why = { 0 };
 	size_t n = 0;
 
 	take(&f->a, a);
