@@ -28,7 +28,7 @@ static struct scan_place place_ahead(const struct scan_guest *g, uint32_t n)
 
 static inline void place_next(struct scan_place *p)
 {
-	if (!p->at)
+	if (!p->g) /* then at is NULL, too */
 		return;
 	p->at++;
 	if (!--p->left)

@@ -497,7 +497,7 @@ int cluster_client_load(struct cluster_conf *c, const char *file, const char *na
 	struct conf_doc d;
 	int rc = conf_load(&d, file, e);
 
-	return read_and_free(c, &d, rc, (struct reader){ .client = name }, e);
+	return read_and_free(c, &d, rc, (struct reader){ .hostname = "", .client = name }, e);
 }
 
 int64_t cluster_break_ns(const struct cluster_conf *c)
