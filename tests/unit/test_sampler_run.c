@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sampler: what it shows to control, and the loop that ticks. */
+/* sampler: queues it cannot read, what it shows to control, and the loop that ticks. */
 #include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -9,6 +9,23 @@
 #include "tests/unit/unit.h"
 
 #define SHARE (RESOS(100000) + RESOS(1048576)) /* of one guest alone */
+
+/* --- queues that cannot be read ----------------------------------------------------- */
+
+/* Also when nothing else is found: then little is done for a guest. */
+WITH_RIG(account__queue_that_cannot_be_read__is_charged_at_its_rate)
+{
+	struct sampler_rig *g = *state;
+	struct set_guest *e = rig_settled(g, 3, 7);
+
+	e->unreadable = 1;
+	e->unreadable_mtus_s = 1000000;
+	rig_publish(g);
+	for (int i = 1; i <= 3; i++) {
+		rig_tick(g, MS);
+		assert_int_equal(rig_account(g, 3)->charged_io.m, RESOS(1000) * i);
+	}
+}
 
 /* --- what control sees ------------------------------------------------------------ */
 
