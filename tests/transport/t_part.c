@@ -74,7 +74,7 @@ static void given__any_process_writes_to_it__peers_and_the_owner_see_it(void **s
 {
 	struct suite *s = *state;
 
-	for (int part = TRANSPORT_LOAD; part < TRANSPORT_PARTS; part++) {
+	for (enum transport_part part = TRANSPORT_LOAD; part < TRANSPORT_PARTS; part++) {
 		int fd = memory_file(LOAD);
 		struct host *a, *b;
 		uint64_t word;
