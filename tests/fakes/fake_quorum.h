@@ -22,10 +22,11 @@ struct fake_report {
 };
 
 struct fake_quorum {
-	cs_error_t refuses; /* CS_OK: it runs */
-	cs_error_t track;   /* what trackstart says */
-	uint32_t type;
-	bool connected, tracked;
+	/* Atomic: the test changes them while a thread of the member connects. */
+	_Atomic cs_error_t refuses; /* CS_OK: it runs */
+	_Atomic cs_error_t track;   /* what trackstart says */
+	_Atomic uint32_t type;
+	atomic_bool connected, tracked;
 	atomic_int connects, finalizes;
 	atomic_bool hangs; /* a connect waits until it is false */
 	struct fake_report reported[FAKE_QUORUM_REPORTS_MAX]; /* to be dispatched */
