@@ -23,7 +23,8 @@
  *	   for 2 1/4 checks. After that, a host that holds the first can break the second within
  *	   a check. So a dead holder of the second delays others by break and 1 1/8 checks, as in
  *	   lock.h, however many newcomers there are and whenever they come, if break is longer
- *	   than 3 1/4 checks and a few round trips.
+ *	   than 3 1/4 checks and a few round trips. While other hosts use the first lock, for
+ *	   moves with a third service, it is 1 1/8 checks after the last of these.
  *	 4 Read the counter again. Ahead: no move. Load no longer high for T: no move.
  *	 5 Read the word of every node: one READ a host, of the words of all its nodes. If it
  *	   is LOST or REFUSED, none of them was read. If a word has a newer epoch than the

@@ -330,6 +330,23 @@ static int64_t met_last(const struct history *h, uint16_t host)
 	return t;
 }
 
+/* When the lock that the new owner of s acquired before s was last in use for another pair. */
+static int64_t first_used_until(const struct history *h, const struct history_record *r, uint16_t s)
+{
+	int64_t t = 0;
+
+	for (uint32_t f = 1; f < s; f++) {
+		const struct history_service *x = &h->service[f];
+
+		if (x->holder != r->host || x->holder_boot != r->boot)
+			continue;
+		for (uint32_t k = 1; k <= h->conf.services; k++)
+			if (k != s && x->pair_until[k] > t)
+				t = x->pair_until[k];
+	}
+	return t;
+}
+
 static void unstick(struct history *h, const struct history_record *r, uint16_t s)
 {
 	struct history_service *x = &h->service[s];
@@ -342,7 +359,7 @@ static void unstick(struct history *h, const struct history_record *r, uint16_t 
 	if (x->stuck_since && x->met && wanted) {
 		if (delay > x->delay)
 			x->delay = delay;
-		if (h->conf.delay_ns &&
+		if (h->conf.delay_ns && r->t - first_used_until(h, r, s) > h->conf.retry_ns &&
 		    ((x->met_by[r->host] && own > h->conf.delay_ns + after_announcement) ||
 		     delay > h->conf.any_delay_ns + after_announcement))
 			history_fail(
@@ -490,6 +507,10 @@ static void lock_effect(struct history *h, const struct history_record *r, uint3
 		if (p && !region_word_id(r->now) &&
 		    p->held[s] == order_of(h, r->target, region_word_seq(r->old)))
 			p->held[s] = 0;
+		for (uint32_t k = 1; k <= h->conf.services; k++)
+			if (k != s && h->service[k].holder == r->host &&
+			    h->service[k].holder_boot == r->boot)
+				h->service[s].pair_until[k] = r->t;
 		h->service[s].holder = 0;
 		h->service[s].stuck_since = h->service[s].met = 0;
 	}

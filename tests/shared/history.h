@@ -90,6 +90,11 @@ struct history_conf {
 	 * ago; the first host to read it did at most any_delay_ns ago. 0: not checked.
 	 */
 	int64_t delay_ns, any_delay_ns;
+	/*
+	 * Later is no violation, if at most this long ago a host released the new owner's first
+	 * lock, with which it had another one: it made a move of another pair.
+	 */
+	int64_t retry_ns;
 	bool wanted; /* all hosts that read the word want the lock, whatever its own load */
 	int64_t announced_ns; /* added to both if the dead holder had announced its move */
 	FILE *verbose;	      /* each record; may be NULL */
@@ -137,7 +142,8 @@ struct history_service {
 	bool announced;	      /* its holder has announced a move */
 	int64_t met;	      /* when a host first read the stuck word; 0: not yet */
 	int64_t met_by[HISTORY_HOSTS + 1];
-	int64_t delay; /* the longest from met to the next acquisition */
+	int64_t pair_until[HISTORY_SERVICES]; /* released by a host that had that lock, too */
+	int64_t delay;			      /* the longest from met to the next acquisition */
 	uint32_t deaths;
 };
 

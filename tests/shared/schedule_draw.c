@@ -145,9 +145,9 @@ void schedule_draw(struct schedule *s, uint64_t seed, const struct schedule_opti
 	c.flight_ns = 2 * schedule_break_ns(s) + CHECK_NS + 2 * HOLD_NS; /* locks are waited for */
 	c.break_ns = (HOLD_NS + DEADLINE_NS) - 1000;
 	/* break + S, with a waiter's jitter, a round trip and late ticks, for any waiter. */
+	c.retry_ns = CHECK_NS + CHECK_NS / 8 + 4 * w.delay_max + 2 * w.tick_late;
 	if (has_death(s))
-		c.delay_ns = c.any_delay_ns = schedule_break_ns(s) + CHECK_NS + CHECK_NS / 8 +
-					      4 * w.delay_max + 2 * w.tick_late;
+		c.delay_ns = c.any_delay_ns = schedule_break_ns(s) + c.retry_ns;
 	c.wanted = s->kind == SCHEDULE_NEWCOMERS;
 	if (s->kind == SCHEDULE_DEATH) {
 		c.announced_ns = (CHECKS + 1) * CHECK_NS * 9 / 8;

@@ -23,7 +23,7 @@ struct rig {
 
 static const struct history_conf conf = {
 	.hosts = 4,
-	.services = 2,
+	.services = 3,
 	.nodes = { 0, 4 },
 	.minimum = { 0, 1, 1 },
 	.balancers = { 0, 1u << 1 | 1u << 2, 1u << 3 },
@@ -33,6 +33,7 @@ static const struct history_conf conf = {
 	.break_ns = 500,
 	.delay_ns = 2000,
 	.any_delay_ns = 4000,
+	.retry_ns = 300,
 };
 
 static void add(struct rig *r, struct history_record rec)
@@ -280,7 +281,7 @@ static const struct row {
 	  "prepare, cas 2 2 0 2 1, cas 2 2 1 2 2, cas 2 2 2 2 1 -> fence" },
 	{ "node: a word that it had before its host restarted",
 	  "prepare, cas 2 2 0 2 1, boot 1 1, node 1 2 0, cas 2 2 0 2 1 -> fine" },
-	{ "node: of no service", "prepare, move 2 1 3 -> service" },
+	{ "node: of no service", "prepare, move 2 1 4 -> service" },
 	{ "node: changed by nobody", "prepare, cas 2 2 7 1 8 -> service" },
 	{ "move: without the donor's lock", "lock 2 1 1, count 2, move 2 1 1 -> unlocked" },
 	{ "move: after its own release", "prepare, unlock 2 1, move 2 1 1 -> unlocked" },
@@ -334,6 +335,16 @@ static const struct row {
 	  "lock 2 1 1, crash 2, meet 3 1, wait 3000, lock 3 1 2 -> delay" },
 	{ "holder: dead, and two wait one after the other",
 	  "lock 2 1 1, crash 2, meet 3 1, wait 3000, meet 4 1, wait 1500, lock 4 1 2 -> delay" },
+	{ "holder: dead for long, while the first lock is used for another pair",
+	  "high 2, lock 2 2 1, crash 2, meet 3 2, lock 4 1 1, lock 4 3 1, wait 3000, unlock 4 1,"
+	  "lock 3 1 2, lock 3 2 2 -> fine" },
+	{ "holder: dead for long, and still after the other pair",
+	  "high 2, lock 2 2 1, crash 2, meet 3 2, lock 4 1 1, lock 4 3 1, wait 3000, unlock 4 1, "
+	  "wait 400,"
+	  "lock 3 1 2, lock 3 2 2 -> delay" },
+	{ "holder: dead for long, while another host has the first lock alone",
+	  "high 2, lock 2 2 1, crash 2, meet 3 2, lock 4 1 1, wait 3000, unlock 4 1, lock 3 1 2,"
+	  "lock 3 2 2 -> delay" },
 };
 
 static void check(void *rig, const struct step *s)
