@@ -120,7 +120,13 @@ struct region_host {
 	 * given.
 	 */
 	uint64_t figures_age_ns;
-	uint64_t reserved[1];
+	/*
+	 * Digests of the host's cluster.json: of its hosts, and of the services in the services'
+	 * table (src/conf/cluster_agree.c). Together with view: what hosts must hold alike to
+	 * decide. 0: not given.
+	 */
+	uint64_t hosts_digest, services_digest;
+	uint64_t reserved[8];
 };
 
 enum region_guest_flags {
@@ -270,7 +276,7 @@ static inline uint32_t region_node_offset(uint32_t node)
 
 static_assert(sizeof(struct region_record) == 16, "head of a record");
 static_assert(sizeof(struct region_header) == 16 + 64 + 32 * 24, "header");
-static_assert(sizeof(struct region_host) == 312, "host");
+static_assert(sizeof(struct region_host) == 384, "host");
 static_assert(sizeof(struct region_guest) == 184, "guest");
 static_assert(sizeof(struct region_node) == 128, "node");
 static_assert(sizeof(struct region_service) == 128, "service");

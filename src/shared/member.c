@@ -28,6 +28,15 @@ static int static_open(struct member **m, const struct member_conf *c, struct mo
 	return 0;
 }
 
+static int static_set_hosts(struct member *m, const struct member_conf *c)
+{
+	if (!hostset_has(&c->hosts, c->self))
+		return -EINVAL;
+	m->was_returned = m->was_returned && hostset_equal(&m->view.members, &c->hosts);
+	m->view.members = c->hosts;
+	return 0;
+}
+
 static void static_close(struct member *m)
 {
 	free(m);
@@ -35,7 +44,7 @@ static void static_close(struct member *m)
 
 static int static_update(struct member *m, struct mono now, struct member_view *v)
 {
-	/* The view never changes; it is news only once. */
+	/* It changes by set_hosts alone. */
 	bool first = !m->was_returned;
 
 	(void)now;
@@ -66,6 +75,7 @@ const struct member_ops member_static = {
 	.name = "static",
 	.open = static_open,
 	.close = static_close,
+	.set_hosts = static_set_hosts,
 	.update = static_update,
 	.fd = static_fd,
 	.due = static_due,

@@ -48,6 +48,11 @@ struct member_ops {
 	int (*open)(struct member **m, const struct member_conf *c, struct mono now);
 	void (*close)(struct member *m);
 	/*
+	 * Other hosts are configured from now on: the next update returns their view. self and
+	 * connect_ms stay. 0; -EINVAL as open, and nothing changes.
+	 */
+	int (*set_hosts)(struct member *m, const struct member_conf *c);
+	/*
 	 * Handle what corosync sent, and return the view. 1: it differs from the last one
 	 * returned; 0: it does not. Does not block.
 	 */

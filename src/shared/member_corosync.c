@@ -24,7 +24,10 @@
 
 #define RETRY_NS NS_PER_S
 
-enum { STACK_BYTES = 256 << 10 };
+enum {
+	STACK_BYTES = 256 << 10,
+	NODES_MAX = MEMBER_HOSTS_MAX, /* above corosync's own limit */
+};
 
 struct attempt;
 
@@ -38,6 +41,8 @@ struct member {
 	struct mono began; /* the attempt */
 	bool hangs;	   /* it lasts for longer than connect_ms */
 	struct quorum_ring_id ring;
+	uint32_t node[NODES_MAX]; /* of the ring, by nodeid */
+	uint32_t nodes;
 	struct member_view view, returned;
 	bool any; /* returned is valid: a view was returned */
 	char note[MEMBER_NOTE_MAX];
@@ -66,8 +71,11 @@ static void set_ring(struct member *m, struct quorum_ring_id ring, const uint32_
 		     uint32_t n)
 {
 	m->ring = ring;
+	m->nodes = n < NODES_MAX ? n : NODES_MAX;
+	for (uint32_t i = 0; i < m->nodes; i++)
+		m->node[i] = nodes[i];
 	m->view.view = ring.seq;
-	m->view.members = hosts_of(&m->conf, nodes, n);
+	m->view.members = hosts_of(&m->conf, m->node, m->nodes);
 }
 
 /*
@@ -366,6 +374,18 @@ static int corosync_open(struct member **out, const struct member_conf *c, struc
 	return continue_connecting(m, now, m->conf.connect_ms);
 }
 
+/* Self stays in the view if it was there: its nodeid is the same. */
+static int corosync_set_hosts(struct member *m, const struct member_conf *c)
+{
+	if (!conf_good(c) || c->self != m->conf.self ||
+	    c->node[c->self - 1] != m->conf.node[c->self - 1])
+		return -EINVAL;
+	m->conf.hosts = c->hosts;
+	memcpy(m->conf.node, c->node, sizeof(m->conf.node));
+	m->view.members = hosts_of(&m->conf, m->node, m->nodes);
+	return 0;
+}
+
 static void corosync_close(struct member *m)
 {
 	if (m && m->connected)
@@ -420,6 +440,7 @@ const struct member_ops member_corosync = {
 	.name = "corosync",
 	.open = corosync_open,
 	.close = corosync_close,
+	.set_hosts = corosync_set_hosts,
 	.update = corosync_update,
 	.fd = corosync_fd,
 	.due = corosync_due,

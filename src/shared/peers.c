@@ -2,7 +2,7 @@
 /*
  * peers: one reading of each host, made of jobs.
  *
- * A job is one READ: of a header, of a host record, or of several guests. A scan gives each
+ * A job is one READ: of a header, of a host record, of several guests, or of several services. A scan gives each
  * host whose link is up, and whose last reading is over, the jobs that are known in advance. A
  * result may add more jobs, or repeat a job whose record was torn. When no job is left, the
  * reading is complete and replaces the one before; or it failed: then the old reading stays, with
@@ -23,10 +23,10 @@
 
 enum {
 	TRIES = 5, /* of a READ that is torn each time */
-	JOBS_MAX = 1 + 2 * REGION_READS_MAX,
+	JOBS_MAX = 2 + 3 * REGION_READS_MAX,
 };
 
-enum job_kind { JOB_HEADER, JOB_HOST, JOB_GUESTS };
+enum job_kind { JOB_HEADER, JOB_HOST, JOB_GUESTS, JOB_SERVICES };
 enum job_state { JOB_DUE, JOB_POSTED, JOB_DONE };
 
 struct job {
@@ -51,6 +51,9 @@ struct peer {
 	struct region_host record;
 	struct region_guest guest[REGION_GUESTS_MAX];
 	uint32_t guests;
+	struct region_service service[PEERS_SERVICES_MAX];
+	uint32_t services;
+	uint64_t services_digest; /* of the host record before them; 0: they were not all read */
 	int why;
 	char note[128];
 	uint64_t changes; /* of what peers_see shows */
@@ -133,6 +136,25 @@ static void add_guests(struct peer *h, uint32_t n)
 	for (uint32_t i = 0; i < reads; i++)
 		add_job(h, JOB_GUESTS, r[i]);
 	h->asked = n;
+}
+
+/*
+ * The services of a host whose record has another digest of them than last time. After that record:
+ * its owner publishes services before their digest. They replace those of last time at once; readers
+ * compare their digest with the record's.
+ */
+static void add_services(struct peer *h, const struct region_host *r)
+{
+	struct region_read rd[REGION_READS_MAX];
+	uint32_t reads;
+
+	if (r->services_digest == h->services_digest)
+		return;
+	h->services_digest = 0;
+	h->services = r->services <= PEERS_SERVICES_MAX ? r->services : 0;
+	reads = region_reads(&h->header, REGION_T_SERVICES, 0, h->services, rd);
+	for (uint32_t i = 0; i < reads; i++)
+		add_job(h, JOB_SERVICES, rd[i]);
 }
 
 static bool any_job(const struct peer *h, enum job_state state)
@@ -229,6 +251,7 @@ static void publish_reading(struct peer *h)
 	h->known = true;
 	h->read = h->began;
 	h->record = h->new_record;
+	h->services_digest = h->record.services_digest;
 	h->guests = 0;
 	for (uint32_t i = 0; i < h->new_record.guests; i++)
 		if (h->new_guest[i].name[0])
@@ -283,7 +306,19 @@ static int parse_host(struct peer *h, const void *data)
 	h->beat_generation = r->generation;
 	h->new_whole = true;
 	add_guests(h, r->guests);
+	add_services(h, r);
 	return 0;
+}
+
+static int parse_services(struct peer *h, const struct job *j, const void *data)
+{
+	int rc = 0;
+
+	for (uint32_t i = j->read.first; !rc && i < j->read.first + j->read.n; i++)
+		rc = region_parse_service(
+			region_in(&h->header, REGION_T_SERVICES, &j->read, data, i),
+			&h->service[i]);
+	return rc;
 }
 
 static int parse_guests(struct peer *h, const struct job *j, const void *data)
@@ -312,6 +347,8 @@ static int parse_job(struct peer *h, struct job *j, const void *data)
 		return parse_header(h, data);
 	case JOB_HOST:
 		return parse_host(h, data);
+	case JOB_SERVICES:
+		return parse_services(h, j, data);
 	default:
 		return parse_guests(h, j, data);
 	}
@@ -455,6 +492,25 @@ bool peers_scanning(const struct peers *p)
 	return p->busy > 0;
 }
 
+void peers_forget(struct peers *p, uint16_t host)
+{
+	struct peer *h;
+	uint64_t changes;
+	uint32_t serial;
+
+	if (host < 1 || host > TRANSPORT_HOSTS_MAX)
+		return;
+	h = &p->peer[host - 1];
+	p->busy -= h->busy;
+	serial = h->serial;
+	changes = h->changes;
+	memset(h, 0, sizeof(*h));
+	h->host = host;
+	/* They go on: no late result is taken for one of a newer reading. */
+	h->serial = serial;
+	h->changes = changes + 1;
+}
+
 void peers_see(const struct peers *p, uint16_t host, struct peer_seen *s)
 {
 	const struct peer *h;
@@ -471,6 +527,8 @@ void peers_see(const struct peers *p, uint16_t host, struct peer_seen *s)
 	s->host = &h->record;
 	s->guest = h->guest;
 	s->guests = h->guests;
+	s->service = h->service;
+	s->services = h->services;
 	s->why = h->why;
 	snprintf(s->note, sizeof(s->note), "%s", h->note);
 	s->changes = h->changes;

@@ -6,8 +6,9 @@
  * link to itself). A scan is one wave of READs to all hosts whose link is up and whose last
  * reading is over: the header of a new host; of others the host record, and as many guests as
  * it had last time. A second wave reads further guests (of a new host: a second and a third
- * wave). Torn records are read again in the same reading, a few times. The newest complete
- * reading is shown. No process of the other host takes part.
+ * wave), and the services' records of a host whose services_digest is another than last time. Torn
+ * records are read again in the same reading, a few times. The newest complete reading is shown. No
+ * process of the other host takes part.
  */
 #ifndef RESEX_SHARED_PEERS_H
 #define RESEX_SHARED_PEERS_H
@@ -15,7 +16,10 @@
 #include "src/shared/region.h"
 #include "src/transport/transport.h"
 
-enum { PEERS_TAG_SHIFT = 56 }; /* the tags of its operations are below 1 << 56 */
+enum {
+	PEERS_TAG_SHIFT = 56,	/* the tags of its operations are below 1 << 56 */
+	PEERS_SERVICES_MAX = 64 /* records of services that are read of one host */
+};
 
 struct peers;
 
@@ -29,6 +33,12 @@ struct peer_seen {
 	const struct region_host *host;
 	const struct region_guest *guest;
 	uint32_t guests;
+	/*
+	 * As read after a host record with host->services_digest. The host may have changed them
+	 * meanwhile: they belong to that record if they have its digest.
+	 */
+	const struct region_service *service;
+	uint32_t services;
 	int why;	  /* -errno of the last failed reading or link; 0: none */
 	char note[128];	  /* why in words; or "" */
 	uint64_t changes; /* + 1 or more with each change of the above */
@@ -45,6 +55,9 @@ void peers_close(struct peers *p);
 uint32_t peers_scan(struct peers *p, struct mono now);
 /* Is any host being read? */
 bool peers_scanning(const struct peers *p);
+
+/* The host is no longer one of the cluster: nothing is known of it. Not while it has a link. */
+void peers_forget(struct peers *p, uint16_t host);
 
 /* Give it every event of the transport but ALARM and MESSAGE; of RESULTs those of its tags. */
 void peers_event(struct peers *p, const struct transport_event *ev, struct mono now);

@@ -97,6 +97,54 @@ TEST(static__open__all_hosts_are_in_and_quorate_reported_once)
 	member_static.close(m);
 }
 
+TEST(static__set_hosts__the_next_view_has_them)
+{
+	struct member_conf c = conf;
+	struct member_view v;
+	struct member *m;
+
+	assert_int_equal(member_static.open(&m, &conf, (struct mono){ 0 }), 0);
+	assert_int_equal(member_static.set_hosts(m, &c), 0);
+	assert_int_equal(member_static.update(m, (struct mono){ 0 }, &v), 1);
+	assert_int_equal(member_static.set_hosts(m, &c), 0); /* the same ones: no news */
+	assert_int_equal(member_static.update(m, (struct mono){ 0 }, &v), 0);
+	hostset_set(&c.hosts, 4, true);
+	assert_int_equal(member_static.set_hosts(m, &c), 0);
+	assert_int_equal(member_static.update(m, (struct mono){ 0 }, &v), 1);
+	assert_true(v.quorate && v.view == 0 && hostset_equal(&v.members, &c.hosts));
+	c.hosts = (struct hostset){ { 1 } };
+	assert_int_equal(member_static.set_hosts(m, &c), -EINVAL);
+	assert_int_equal(member_static.update(m, (struct mono){ 0 }, &v), 0);
+	member_static.close(m);
+}
+
+/* Host 4 is in corosync's ring before it is configured, and 256 is left out. */
+TEST(corosync__set_hosts__the_ring_is_looked_at_again)
+{
+	struct member_conf c = conf;
+	struct rig r;
+
+	rig_quorate(&r);
+	fake_quorum_vote(12, 44, nodes_stranger, true);
+	update(&r);
+	assert_true(r.news == 1 && r.v.members.word[0] == 6);
+	c.hosts = (struct hostset){ { 15 } };
+	assert_int_equal(member_corosync.set_hosts(r.m, &c), 0);
+	update(&r);
+	assert_true(r.news == 1 && r.v.quorate && r.v.view == 44 && r.v.members.word[0] == 14);
+	c.node[1] = 77; /* our own */
+	assert_int_equal(member_corosync.set_hosts(r.m, &c), -EINVAL);
+	c = conf;
+	c.self = 1;
+	assert_int_equal(member_corosync.set_hosts(r.m, &c), -EINVAL);
+	update(&r);
+	assert_true(r.news == 0 && r.v.members.word[0] == 14);
+	fake_quorum_vote(11, 48, nodes_all, true);
+	update(&r);
+	assert_true(r.v.members.word[0] == 7 && !r.v.members.word[3]);
+	rig_end(&r);
+}
+
 TEST(open__self_not_configured__is_refused)
 {
 	static const uint16_t wrong[] = { 0, 4, 257 };

@@ -456,6 +456,108 @@ TEST_WITH(scan__a_host_that_does_not_answer__delays_no_other, rig_setup, rig_tea
 
 /* --- heartbeats, links, generations -------------------------------------------------- */
 
+/* --- services --------------------------------------------------------------------------- */
+
+/* The owner has n services, and says that this is their digest. */
+static void publish_services(struct rig *r, uint16_t host, uint32_t n, uint64_t digest)
+{
+	static struct region_service s[REGION_SERVICES_MAX];
+	struct owner *o = r->owner[host];
+	struct region_host h = { .services_digest = digest };
+
+	for (uint32_t i = 0; i < n; i++) {
+		s[i] = (struct region_service){ .service = i + 1, .minimum = (uint32_t)digest };
+		snprintf(s[i].name, sizeof(s[i].name), "s%u", i + 1);
+	}
+	assert_int_equal(region_publish_services(&o->r, s, n), 0);
+	region_beat(&o->r, &h);
+}
+
+static void assert_services(struct rig *r, uint16_t host, uint32_t n, uint64_t digest)
+{
+	const struct peer_seen *s = see(r, host);
+	char name[REGION_NAME];
+
+	assert_true(s->known && s->why == 0);
+	assert_int_equal(s->services, n);
+	for (uint32_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "s%u", i + 1);
+		assert_string_equal(s->service[i].name, name);
+		assert_int_equal(s->service[i].service, i + 1);
+		assert_int_equal(s->service[i].minimum, digest);
+	}
+}
+
+TEST_WITH(services__of_another_digest__are_read_after_the_host, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+
+	up(r, 3, 17);
+	publish_services(r, 3, 2, 5);
+	assert_int_equal(scan(r), 3); /* header, host, services */
+	assert_services(r, 3, 2, 5);
+	publish_services(r, 3, 2, 5);
+	assert_int_equal(scan(r), 1);
+	publish_services(r, 3, 64, 6);
+	assert_int_equal(scan(r), 2);
+	assert_services(r, 3, 64, 6);
+	publish_services(r, 3, 65, 7); /* more than anyone compares */
+	assert_int_equal(scan(r), 1);
+	assert_services(r, 3, 0, 7);
+	publish_services(r, 3, 1, 8);
+	assert_int_equal(scan(r), 2);
+	assert_services(r, 3, 1, 8);
+}
+
+/* A reading that failed says nothing of its digest: they are read again. */
+TEST_WITH(services__not_all_read__are_read_again, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+
+	up(r, 3, 17);
+	publish_services(r, 3, 1, 5);
+	scan(r);
+	publish_services(r, 3, 2, 6);
+	r->now = mono_add(r->now, 100 * NS_PER_MS);
+	peers_scan(r->p, r->now);
+	wave(r);
+	assert_int_equal(r->t.n, 1);
+	finish(r, 0, TRANSPORT_LOST);
+	assert_false(peers_scanning(r->p));
+	assert_true(see(r, 3)->why);
+	/* The host goes back to the former ones meanwhile. */
+	publish_services(r, 3, 1, 5);
+	assert_int_equal(scan(r), 2);
+	assert_services(r, 3, 1, 5);
+}
+
+TEST_WITH(forget__a_host_that_is_read__it_is_as_one_never_seen, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+	uint64_t changes;
+
+	up(r, 3, 17);
+	publish_services(r, 3, 2, 5);
+	scan(r);
+	changes = peers_changes(r->p, 3);
+	peers_scan(r->p, r->now);
+	assert_true(peers_scanning(r->p));
+	peers_forget(r->p, 3);
+	peers_forget(r->p, 0);
+	peers_forget(r->p, TRANSPORT_HOSTS_MAX + 1);
+	assert_false(peers_scanning(r->p));
+	assert_false(see(r, 3)->known || see(r, 3)->link || see(r, 3)->generation);
+	assert_true(peers_changes(r->p, 3) > changes);
+	up(r, 3, 17);
+	peers_scan(r->p, r->now);
+	finish(r, 0, TRANSPORT_DONE); /* of the reading before: the header is not read yet */
+	assert_false(see(r, 3)->known);
+	assert_true(peers_scanning(r->p));
+	while (peers_scanning(r->p))
+		wave(r);
+	assert_services(r, 3, 2, 5);
+}
+
 TEST_WITH(event__not_ours__changes_nothing, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;

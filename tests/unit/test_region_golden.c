@@ -62,6 +62,8 @@ static const struct region_host host = {
 	.version = "1.2",
 	.policy = "freemarket",
 	.flags = REGION_HOST_SIMULATED,
+	.hosts_digest = 21,
+	.services_digest = 22,
 };
 
 static const struct region_guest guest = {

@@ -130,16 +130,28 @@ TEST(page__header__is_as_in_the_header)
 TEST(page__host__is_as_in_the_header)
 {
 	static const struct field f[] = {
-		FIELD(region_host, beat),	    FIELD(region_host, wall_ns),
-		FIELD(region_host, generation),	    FIELD(region_host, view),
-		FIELD(region_host, members),	    FIELD(region_host, quorate),
-		FIELD(region_host, guests),	    FIELD(region_host, cpus),
-		FIELD(region_host, links),	    FIELD(region_host, link_bytes_s),
-		FIELD(region_host, epoch),	    FIELD(region_host, supply_m),
-		FIELD(region_host, name),	    FIELD(region_host, version),
-		FIELD(region_host, policy),	    FIELD(region_host, nodes),
-		FIELD(region_host, services),	    FIELD(region_host, flags),
-		FIELD(region_host, figures_age_ns), FIELD(region_host, reserved),
+		FIELD(region_host, beat),
+		FIELD(region_host, wall_ns),
+		FIELD(region_host, generation),
+		FIELD(region_host, view),
+		FIELD(region_host, members),
+		FIELD(region_host, quorate),
+		FIELD(region_host, guests),
+		FIELD(region_host, cpus),
+		FIELD(region_host, links),
+		FIELD(region_host, link_bytes_s),
+		FIELD(region_host, epoch),
+		FIELD(region_host, supply_m),
+		FIELD(region_host, name),
+		FIELD(region_host, version),
+		FIELD(region_host, policy),
+		FIELD(region_host, nodes),
+		FIELD(region_host, services),
+		FIELD(region_host, flags),
+		FIELD(region_host, figures_age_ns),
+		FIELD(region_host, hosts_digest),
+		FIELD(region_host, services_digest),
+		FIELD(region_host, reserved),
 	};
 
 	assert_page("Host", f, N(f), sizeof(struct region_host));

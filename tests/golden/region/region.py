@@ -29,7 +29,7 @@ def entry(kind, part, offset, stride, count):
 
 
 DIRECTORY = [
-    entry(2, 0, 4096, 320, 1), entry(3, 0, 8192, 192, 256), entry(4, 0, 57344, 128, 256),
+    entry(2, 0, 4096, 384, 1), entry(3, 0, 8192, 192, 256), entry(4, 0, 57344, 128, 256),
     entry(5, 0, 90112, 128, 256),
 ] + [entry(64 + i, 1, 4096 * i, 8, 512) for i in range(4)]
 
@@ -37,7 +37,7 @@ HEADER = struct.pack("<Q2IQ2I8I", 0x4e47525845534552, 2, 3, 17, len(DIRECTORY), 
                      0, 0, 0, 0, 0, 0) + b"".join(DIRECTORY).ljust(768, b"\0")
 HOST = struct.pack("<8Q4I2Qq", 1, 1700000000000000000, 17, 5, 7, 0, 0, 1 << 63, 1, 1, 4, 2, 3 << 30,
                    9, -250) + text("north") + text("1.2", 32) + text("freemarket") + struct.pack(
-                       "<2I3Q", 1, 1, 1, 0, 0)
+                       "<2I4Q", 1, 1, 1, 0, 21, 22) + bytes(64)
 GUEST = bytes(range(16)) + struct.pack("<6I2q4Q", 6, 9, 2, 256, 12500, 8, 1000, -1, 11, 12, 13,
                                        14) + text("web") + bytes(16)
 NODE = struct.pack("<4I", 0, 3, 900, 2) + text("n0") + bytes(32)
