@@ -65,12 +65,23 @@ static void show_notices(struct cluster *c)
 	c->notices_lost = lost;
 }
 
+/* The worker has answered: it uses the new settings, and the old ones no more. */
+static void adopt_reload(struct cluster *c)
+{
+	if (!c->reload || mail_result(&c->x->mail, c->reloading) == -EINPROGRESS)
+		return;
+	free(c->conf);
+	c->conf = c->reload;
+	c->reload = NULL;
+}
+
 int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono now)
 {
 	int64_t period = c->conf->heartbeat_ns > PUBLISH_MIN_NS ? c->conf->heartbeat_ns
 								: PUBLISH_MIN_NS;
 
 	exchange_woken(c->x->control_fd);
+	adopt_reload(c);
 	show_notices(c);
 	if (is_due(&c->publish_due, period, now)) {
 		publish(c, sn, now);
@@ -188,6 +199,14 @@ static void put_figures_note(const struct cluster *c, struct cluster_seen *s)
 		 SECONDS(s->figures_age_ns));
 }
 
+static void put_differs_note(const struct host_copy *h, struct cluster_seen *s)
+{
+	if (s->note[0] || s->agree == CLUSTER_AGREE_SAME || s->agree == CLUSTER_AGREE_UNREAD)
+		return;
+	snprintf(s->note, sizeof(s->note),
+		 "%s: give both hosts the same file, and run resex cluster-reload", h->differs);
+}
+
 /* Why a host is in this state, and the remedy; "". */
 static void put_note(const struct host_copy *h, struct mono now, struct cluster_seen *s)
 {
@@ -220,6 +239,7 @@ void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cl
 	memset(s, 0, sizeof(*s));
 	s->conf = conf;
 	s->state = state_of_peer(c, i, p, now);
+	s->agree = h->seen.known ? h->agree : CLUSTER_AGREE_UNREAD;
 	s->member = hostset_has(&newest_rest(c)->view.members, (uint32_t)conf->number);
 	s->age_ns = p->known ? mono_sub(now, p->moved) : -1;
 	s->figures_age_ns = p->known ? s->age_ns + (int64_t)p->host->figures_age_ns : -1;
@@ -227,18 +247,34 @@ void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cl
 	s->guest = p->guest;
 	s->guests = p->known ? p->guests : 0;
 	put_note(h, now, s);
+	if (s->state == CLUSTER_SELF)
+		s->agree = CLUSTER_AGREE_SAME;
+	put_differs_note(h, s);
 	if (s->state == CLUSTER_UP || s->state == CLUSTER_SELF)
 		put_figures_note(c, s);
+}
+
+static const struct lock_copy *lock_of(const struct rest_copy *r, uint32_t service)
+{
+	static const struct lock_copy unknown = { .agree = CLUSTER_AGREE_UNREAD };
+
+	for (uint32_t i = 0; i < r->locks; i++)
+		if (r->lock[i].service == service)
+			return &r->lock[i];
+	return &unknown; /* the worker does not have the same services yet, or any more */
 }
 
 void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_lock *l)
 {
 	const struct rest_copy *r = newest_rest(c);
-	const struct lock_seen *s = &r->lock[i];
+	const struct lock_copy *copy = lock_of(r, (uint32_t)c->conf->service[i].number);
+	const struct lock_seen *s = &copy->seen;
 
 	memset(l, 0, sizeof(*l));
 	l->service = &c->conf->service[i];
 	l->home = cluster_host_at(c->conf, view_home(&r->view));
+	l->agree = copy->agree;
+	l->differs = cluster_host_at(c->conf, copy->differs);
 	/* A word of an earlier home says nothing of the lock at the present one. */
 	l->known = s->known && l->home && s->home == l->home->number;
 	if (!l->known)
@@ -250,7 +286,9 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
 
 int cluster_break(struct cluster *c, uint32_t i, bool force, uint64_t *ticket)
 {
-	const struct request r = { .kind = REQUEST_BREAK, .service = i, .force = force };
+	const struct request r = { .kind = REQUEST_BREAK,
+				   .service = (uint32_t)c->conf->service[i].number,
+				   .force = force };
 	int rc = mail_ask(&c->x->mail, &r, ticket);
 
 	if (!rc)
@@ -263,17 +301,78 @@ int cluster_break_result(const struct cluster *c, uint64_t ticket)
 	return mail_result(&c->x->mail, ticket);
 }
 
+/* The hosts that have a link, or are members by corosync: they may not be left out. */
+static struct hostset present(const struct cluster *c, struct mono now)
+{
+	struct hostset s = { { 0 } };
+
+	for (uint32_t i = 0; i < c->conf->hosts; i++) {
+		struct cluster_seen seen;
+
+		cluster_see(c, i, now, &seen);
+		/* With static membership a host is a member also when it is stopped. */
+		if (seen.state != CLUSTER_DOWN ||
+		    (seen.member && c->conf->membership == CLUSTER_COROSYNC))
+			hostset_set(&s, (uint32_t)seen.conf->number, true);
+	}
+	return s;
+}
+
+int cluster_read_again(const struct cluster *c, struct mono now, struct cluster_conf **out,
+		       struct cluster_changes *ch, struct conf_error *e)
+{
+	struct cluster_conf *conf = calloc(1, sizeof(*conf));
+	const struct hostset there = present(c, now);
+	int rc;
+
+	if (!conf)
+		return -ENOMEM;
+	rc = cluster_change_load(c->conf, conf, c->file, c->hostname, &there, ch, e);
+	if (rc)
+		free(conf);
+	else
+		*out = conf;
+	return rc;
+}
+
+int cluster_reload(struct cluster *c, struct cluster_conf *conf, uint64_t *ticket)
+{
+	const struct request r = { .kind = REQUEST_RELOAD, .conf = conf };
+	int rc;
+
+	adopt_reload(c);
+	rc = c->reload ? -EBUSY : exchange_add_hosts(c->x, conf);
+	if (!rc)
+		rc = mail_ask(&c->x->mail, &r, ticket);
+	if (rc) {
+		free(conf);
+		return rc;
+	}
+	c->reload = conf;
+	c->reloading = *ticket;
+	exchange_wake(c->x->worker_fd);
+	return 0;
+}
+
+int cluster_reload_result(struct cluster *c, uint64_t ticket)
+{
+	adopt_reload(c);
+	if (ticket != c->reloading)
+		return -ESRCH;
+	return c->reload ? -EINPROGRESS : 0;
+}
+
 /* --- open and close ----------------------------------------------------------- */
 
 /* A start that cannot use its files counts no generation: it is counted last (worker_open). */
-static int open_parts(struct cluster *c, const struct daemon_conf *conf, const char *hostname,
-		      struct mono now, struct conf_error *e)
+static int open_parts(struct cluster *c, const char *state_dir, struct mono now,
+		      struct conf_error *e)
 {
 	struct cluster_key key = { 0 };
 	int rc;
 
 	c->conf = calloc(1, sizeof(*c->conf));
-	rc = c->conf ? cluster_conf_load(c->conf, conf->cluster_file, hostname, e) : -ENOMEM;
+	rc = c->conf ? cluster_conf_load(c->conf, c->file, c->hostname, e) : -ENOMEM;
 	if (!rc)
 		rc = cluster_key_load(&key, c->conf->key_file, e);
 	if (!rc)
@@ -282,7 +381,7 @@ static int open_parts(struct cluster *c, const struct daemon_conf *conf, const c
 		c->worker.conf = c->conf;
 		c->worker.x = c->x;
 		notices_init(&c->worker.notices, c->conf, c->x);
-		rc = worker_open(&c->worker, &key, conf->state_dir, now, e);
+		rc = worker_open(&c->worker, &key, state_dir, now, e);
 	}
 	explicit_bzero(&key, sizeof(key)); /* the transport has its own copy */
 	return rc;
@@ -297,9 +396,11 @@ int cluster_open(struct cluster **out, const struct daemon_conf *conf, const cha
 	if (!c)
 		return -ENOMEM;
 	c->guests = gs;
+	snprintf(c->file, sizeof(c->file), "%s", conf->cluster_file);
+	snprintf(c->hostname, sizeof(c->hostname), "%s", hostname);
 	c->publish_due = now;
 	c->worker.epoll = c->worker.member_fd = -1;
-	rc = open_parts(c, conf, hostname, now, e);
+	rc = open_parts(c, conf->state_dir, now, e);
 	if (rc) {
 		cluster_close(c); /* it closes what was opened until then */
 		return rc;
@@ -315,6 +416,7 @@ void cluster_close(struct cluster *c)
 	cluster_stop(c);
 	worker_close(&c->worker);
 	exchange_close(c->x);
+	free(c->reload);
 	free(c->conf);
 	free(c);
 }

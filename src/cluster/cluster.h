@@ -14,7 +14,7 @@
 #ifndef RESEX_CLUSTER_CLUSTER_H
 #define RESEX_CLUSTER_CLUSTER_H
 
-#include "src/conf/cluster.h"
+#include "src/conf/cluster_change.h"
 #include "src/guests/guests.h"
 #include "src/util/log.h"
 
@@ -45,6 +45,7 @@ int cluster_fd(const struct cluster *c);
  */
 int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono now);
 
+/* The settings in force: others after a cluster_reload, from the next cluster_work on. */
 const struct cluster_conf *cluster_conf(const struct cluster *c);
 const char *cluster_transport(const struct cluster *c);
 /* The membership that this host has. */
@@ -64,28 +65,43 @@ enum cluster_state {
 	CLUSTER_DOWN,	/* there is no link to it */
 };
 
+/*
+ * Whether a host holds the same cluster.json as this one, as far as it was read since the newest
+ * change here. What differs is decided by neither; all else works as before. See agree.h.
+ */
+enum cluster_agree {
+	CLUSTER_AGREE_UNREAD,
+	CLUSTER_AGREE_SAME,
+	CLUSTER_AGREE_SERVICES, /* another minimum, other balancers, or a service that one lacks */
+	CLUSTER_AGREE_HOSTS,	/* other hosts: every decision is touched */
+};
+
 struct cluster_seen {
 	const struct cluster_host *conf;
 	enum cluster_state state;
 	bool member;
-	int64_t age_ns;		/* since its heartbeat was last seen to change; -1: never */
-	int64_t figures_age_ns; /* since it renewed its figures and its guests'; -1: never */
+	enum cluster_agree agree; /* SAME of this host itself */
+	int64_t age_ns;		  /* since its heartbeat was last seen to change; -1: never */
+	int64_t figures_age_ns;	  /* since it renewed its figures and its guests'; -1: never */
 	const struct region_host *host;	  /* as read then; NULL: never */
 	const struct region_guest *guest; /* at most host->guests of them */
 	uint32_t guests;
-	char note[128]; /* the reason of its state; "" */
+	char note[192]; /* the reason of its state, or in what it differs; "" */
 };
 
-/* Of conf->host[i]. Valid until the next call for this host. */
+/* Of conf->host[i]. Valid until the next call for this host, or cluster_work. */
 void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_seen *s);
 
 struct cluster_lock {
 	const struct cluster_service *service;
 	const struct cluster_host *home; /* its words hold the lock; NULL: unknown without quorum */
 	bool known;			 /* it was read at least once */
-	uint64_t word;			 /* region_word */
-	int64_t since_ns;		 /* unchanged for so long when it was read */
-	int64_t age_ns;			 /* since it was read */
+	/* Whether all members are CLUSTER_AGREE_SAME in hosts and in this service. */
+	enum cluster_agree agree;
+	const struct cluster_host *differs; /* the first one that is not; NULL: all are */
+	uint64_t word;			    /* region_word */
+	int64_t since_ns;		    /* unchanged for so long when it was read */
+	int64_t age_ns;			    /* since it was read */
 };
 
 /* Of conf->service[i]. */
@@ -95,17 +111,41 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
  * Take the lock of service[i] away from its holder, by CAS of the word last read. The old holder
  * cannot release it any more, but may act until its lease ends: others wait for that, and the
  * next holder first checks what was done.
- * force: even if the lock is unchanged for less than cluster_break_ns(). 0, with *ticket for
- * cluster_break_result; -EAGAIN: too many requests have no result yet.
+ * force: even if the lock is unchanged for less than cluster_break_ns(), or a member has other
+ * settings. 0, with *ticket for cluster_break_result; -EAGAIN: too many requests have no result
+ * yet.
  */
 int cluster_break(struct cluster *c, uint32_t i, bool force, uint64_t *ticket);
 /*
  * 0: the lock is broken; -EINPROGRESS: call again. Nothing was done: -ENOENT: the lock was not
  * read yet, or it has no home; -EALREADY: it is not held; -EBUSY: unchanged for too short a time;
- * -EAGAIN: another lock is being broken; -EPERM: no quorum; or an error of transport_post.
+ * -EAGAIN: another lock is being broken, or new settings come into force; -EPERM: no quorum;
+ * -EXDEV: a member holds other hosts, or this service with other settings; or an error of
+ * transport_post.
  * -ESTALE: the word had changed; -EIO: unknown, since the link to the home was lost; -ENOTCONN:
  * the home was not reached, or refused; -ESRCH: no such ticket, or too many newer ones.
  */
 int cluster_break_result(const struct cluster *c, uint64_t ticket);
+
+/*
+ * Read the cluster_file of the start again, and find out what changes: 0 with *conf, which free()
+ * frees, and *ch; -EPERM: the change is refused while the cluster runs; or another error of
+ * cluster_change_load, with e filled. Nothing comes into force.
+ */
+int cluster_read_again(const struct cluster *c, struct mono now, struct cluster_conf **conf,
+		       struct cluster_changes *ch, struct conf_error *e);
+/*
+ * Put the settings of conf in force, which is of cluster_read_again: hosts and clients that it adds
+ * may call, and links to those that it leaves out end, before others read the new settings. Takes
+ * conf, also after an error.
+ * 0, with *ticket for cluster_reload_result; -EBUSY: another reload has no result yet; -EAGAIN:
+ * too many requests have none; -ENOMEM.
+ */
+int cluster_reload(struct cluster *c, struct cluster_conf *conf, uint64_t *ticket);
+/*
+ * 0: in force, and cluster_conf() returns them; -EINPROGRESS: call again, it waits for the end of
+ * a lock-break; -ESRCH: no such ticket.
+ */
+int cluster_reload_result(struct cluster *c, uint64_t ticket);
 
 #endif

@@ -10,6 +10,8 @@
  * in the cluster's thread:
  *	thread.c	its loop, on real time
  *	worker.c	one step of it
+ *	worker_reload.c	new settings come into force
+ *	agree.c		which hosts hold the same settings
  *	locks.c		lock words of the services: read and broken
  *	notices.c	events, alarms and log lines for the operator
  */
@@ -18,6 +20,7 @@
 
 #include <pthread.h>
 
+#include "src/cluster/agree.h"
 #include "src/cluster/cluster.h"
 #include "src/cluster/exchange.h"
 #include "src/shared/member.h"
@@ -52,7 +55,8 @@ struct host_notices {
 	uint32_t events; /* in a row */
 	struct mono newest;
 	struct mono alarmed;
-	char alarm[128]; /* the newest since its link came or went; "" */
+	char alarm[128];	  /* the newest since its link came or went; "" */
+	enum cluster_agree agree; /* as the operator knows */
 };
 
 struct notices {
@@ -75,6 +79,11 @@ void notices_alarm_of(const struct notices *n, uint16_t host, char text[static 1
 		      struct mono *alarmed);
 /* Does an alarm of this time still explain why a host is down? */
 bool notices_explains(struct mono alarmed, struct mono now);
+/* Whether the host holds the same settings. differs: in what, if not. */
+void notices_agree(struct notices *n, uint16_t host, enum cluster_agree agree, const char *differs,
+		   int64_t wall_ns);
+/* The host is no longer one of the cluster. */
+void notices_forget_host(struct notices *n, uint16_t host);
 void notices_members(struct notices *n, const struct member_view *v, int64_t wall_ns);
 /* note: what is wrong with the membership now; "". */
 void notices_member_note(struct notices *n, const char *note, const struct member_view *v,
@@ -100,6 +109,9 @@ void locks_result(struct locks *l, const struct cluster_conf *conf,
  */
 int locks_break(struct locks *l, const struct cluster_conf *conf, struct transport *t,
 		uint16_t home, uint32_t i, bool force, struct mono now);
+/* conf->service[] is another list now, from that of old: what was read is kept by number. */
+void locks_renumber(struct locks *l, const struct cluster_conf *old,
+		    const struct cluster_conf *conf);
 /* Of the newest break, as cluster_break_result. */
 int locks_break_result(const struct locks *l);
 
@@ -117,12 +129,17 @@ struct worker {
 	struct member_view view;
 	struct locks locks;
 	struct notices notices;
+	struct agree agree;
+	struct lock_copy agreed[CLUSTER_SERVICES_MAX]; /* as conf->service[]; seen is not filled */
+	struct mono agree_since;		       /* agree.since that control has */
 	struct mono beat_due, scan_due;
-	int epoll, member_fd;		   /* epoll: of all that a step is for; -1: none */
-	uint64_t breaking;		   /* ticket of the break that has no result yet; 0: none */
+	int epoll, member_fd; /* epoll: of all that a step is for; -1: none */
+	uint64_t breaking;    /* ticket of the break that has no result yet; 0: none */
+	uint64_t reloading;   /* ticket of the reload that has no answer yet; 0: none */
+	const struct cluster_conf *reload; /* it is not in force yet: it waits for the break */
 	bool published;			   /* control has published something */
 	uint64_t passed[REGION_HOSTS_MAX]; /* peer_seen.changes that control has, by number - 1 */
-	struct hostset alarmed;		   /* hosts with an alarm that control does not have */
+	struct hostset stale;		   /* hosts of which control has old copies */
 };
 
 /* conf, x and notices are set, epoll and member_fd are -1. 0 or -errno with e filled. */
@@ -130,6 +147,15 @@ int worker_open(struct worker *w, const struct cluster_key *key, const char *sta
 		struct mono now, struct conf_error *e);
 /* Also after an error of worker_open. */
 void worker_close(struct worker *w);
+
+/* The hosts of conf, for member_ops. */
+void worker_member_conf(const struct cluster_conf *conf, struct member_conf *mc);
+/* Put the settings of w->reload in force. now and wall_ns: of this step. */
+void worker_reload(struct worker *w, struct mono now, int64_t wall_ns);
+/* Take what the transport has, a few turns. False: there was nothing. */
+bool worker_events(struct worker *w, struct mono now, int64_t wall_ns);
+/* Publish the heartbeat, with the settings in force. */
+void worker_beat(struct worker *w, struct mono now, int64_t wall_ns);
 
 /* Do all that is due. Returns ns until it must be called again at the latest. Does not block. */
 int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns);
@@ -144,11 +170,15 @@ uint16_t view_home(const struct member_view *v);
 
 struct cluster {
 	struct cluster_conf *conf;
+	char file[CONFIG_PATH_MAX + 1]; /* it was read from */
+	char hostname[256];		/* of this machine */
 	struct guests *guests;
 	struct exchange *x;
 	struct mono publish_due;
-	bool published;	       /* at least once */
-	uint64_t notices_lost; /* as last logged */
+	bool published;		     /* at least once */
+	struct cluster_conf *reload; /* not in force yet; NULL: none */
+	uint64_t reloading;	     /* ticket of the newest reload; 0: none yet */
+	uint64_t notices_lost;	     /* as last logged */
 	struct worker worker;
 	pthread_t thread;
 	bool runs; /* the thread */

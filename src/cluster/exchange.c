@@ -70,6 +70,22 @@ void exchange_notice(struct exchange *x, const struct notice *n)
 
 /* --- open, close, wake -------------------------------------------------------- */
 
+int exchange_add_hosts(struct exchange *x, const struct cluster_conf *conf)
+{
+	/* Three copies of all guests: pages that no guest has filled are never touched. */
+	for (uint32_t i = 0; i < conf->hosts; i++) {
+		struct host_copies **h = &x->host[conf->host[i].number - 1];
+
+		if (*h)
+			continue;
+		*h = calloc(1, sizeof(**h));
+		if (!*h)
+			return -ENOMEM;
+		spsc_latest_init(&(*h)->at);
+	}
+	return 0;
+}
+
 int exchange_open(struct exchange **out, const struct cluster_conf *conf)
 {
 	struct exchange *x = calloc(1, sizeof(*x));
@@ -86,16 +102,7 @@ int exchange_open(struct exchange **out, const struct cluster_conf *conf)
 	x->control_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (x->control_fd < 0)
 		return -errno;
-	/* Three copies of all guests: pages that no guest has filled are never touched. */
-	for (uint32_t i = 0; i < conf->hosts; i++) {
-		struct host_copies *h = calloc(1, sizeof(*h));
-
-		if (!h)
-			return -ENOMEM;
-		spsc_latest_init(&h->at);
-		x->host[conf->host[i].number - 1] = h;
-	}
-	return 0;
+	return exchange_add_hosts(x, conf);
 }
 
 void exchange_close(struct exchange *x)

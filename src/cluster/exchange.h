@@ -14,7 +14,7 @@
 #ifndef RESEX_CLUSTER_EXCHANGE_H
 #define RESEX_CLUSTER_EXCHANGE_H
 
-#include "src/conf/cluster.h"
+#include "src/cluster/cluster.h"
 #include "src/core/spsc.h"
 #include "src/shared/member.h"
 #include "src/shared/peers.h"
@@ -30,7 +30,7 @@ struct publication {
 	struct region_guest guest[REGION_GUESTS_MAX];
 };
 
-enum request_kind { REQUEST_BREAK };
+enum request_kind { REQUEST_BREAK, REQUEST_RELOAD };
 
 /*
  * What a request points to belongs to the worker until it has answered; if its thread has ended
@@ -38,8 +38,10 @@ enum request_kind { REQUEST_BREAK };
  */
 struct request {
 	enum request_kind kind;
-	uint32_t service; /* BREAK: index of conf->service[] */
+	uint32_t service; /* BREAK: its number */
 	bool force;
+	/* RELOAD: once it is in force, both threads read it until the next reload. */
+	const struct cluster_conf *conf;
 };
 
 enum { MAIL_ROOM = 16 };
@@ -73,6 +75,8 @@ struct host_copy {
 	struct peer_seen seen; /* its host and guest are the members below */
 	char alarm[128];       /* the newest since its link came or went; "" */
 	struct mono alarmed;
+	enum cluster_agree agree;
+	char differs[96];	 /* in what; "" */
 	struct region_host host; /* valid if seen.known */
 	struct region_guest guest[REGION_GUESTS_MAX];
 };
@@ -92,12 +96,21 @@ struct lock_seen {
 	struct mono read;
 };
 
+/* The lock of a service, and whether the members hold the same settings of it. */
+struct lock_copy {
+	uint32_t service; /* its number: during a reload, control may have other services */
+	struct lock_seen seen;
+	enum cluster_agree agree;
+	uint16_t differs; /* the first member that does not; 0: none */
+};
+
 /* The rest of what the worker knows. */
 struct rest_copy {
 	struct member_view view;
 	char member_note[MEMBER_NOTE_MAX];
-	uint64_t changes;			     /* of words that this host has requested */
-	struct lock_seen lock[CLUSTER_SERVICES_MAX]; /* as conf->service[] */
+	uint64_t changes; /* of words that this host has requested */
+	uint32_t locks;
+	struct lock_copy lock[CLUSTER_SERVICES_MAX];
 };
 
 struct rest_copies {
@@ -124,7 +137,8 @@ struct exchange {
 	struct spsc_latest publication_at;
 	struct publication publication[SPSC_BUFFERS];
 	struct mail mail;
-	struct host_copies *host[REGION_HOSTS_MAX]; /* by number - 1; NULL: not configured */
+	/* By number - 1. NULL: never configured. One that was left out keeps its place. */
+	struct host_copies *host[REGION_HOSTS_MAX];
 	struct rest_copies rest;
 	struct notice_ring notices;
 	int worker_fd;	/* eventfd: a request, or stop */
@@ -133,6 +147,8 @@ struct exchange {
 	_Atomic uint32_t alive; /* counts steps: for the watchdog */
 };
 
+/* Control: a place for each host of conf, before the worker has that conf. 0 or -ENOMEM. */
+int exchange_add_hosts(struct exchange *x, const struct cluster_conf *conf);
 /* With a place for each host of conf. 0, -ENOMEM or another -errno; close it also then. */
 int exchange_open(struct exchange **x, const struct cluster_conf *conf);
 /* Both threads no longer use it. NULL: nothing is done. */

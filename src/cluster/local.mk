@@ -1,6 +1,7 @@
 # libcluster: this host among others.
 noinst_LIBRARIES += libcluster.a
 libcluster_a_SOURCES = \
+	src/cluster/agree.c src/cluster/agree.h \
 	src/cluster/cluster.c src/cluster/cluster.h \
 	src/cluster/cluster_priv.h \
 	src/cluster/exchange.c src/cluster/exchange.h \
@@ -9,4 +10,5 @@ libcluster_a_SOURCES = \
 	src/cluster/publish.c \
 	src/cluster/thread.c \
 	src/cluster/worker.c \
-	src/cluster/worker_open.c
+	src/cluster/worker_open.c \
+	src/cluster/worker_reload.c

@@ -114,6 +114,20 @@ void locks_result(struct locks *l, const struct cluster_conf *conf,
 		break_done(l, ev, now);
 }
 
+void locks_renumber(struct locks *l, const struct cluster_conf *old,
+		    const struct cluster_conf *conf)
+{
+	struct lock_seen was[CLUSTER_SERVICES_MAX];
+
+	memcpy(was, l->seen, sizeof(was));
+	memset(l->seen, 0, sizeof(l->seen));
+	for (uint32_t i = 0; i < conf->services; i++)
+		for (uint32_t k = 0; k < old->services; k++)
+			if (old->service[k].number == conf->service[i].number)
+				l->seen[i] = was[k];
+	/* A READ that is pending began with the old span: the words beyond it are read next time. */
+}
+
 static bool is_held(uint64_t word)
 {
 	return region_word_id(word) && region_word_id(word) < REGION_LOCK_BROKEN;

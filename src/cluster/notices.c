@@ -13,6 +13,9 @@
  *	                                                            alarms of unknown callers
  *	... of a host that is down    NOTE in resex host-list       for 15 s, and until its link
  *	                                                            comes or goes
+ *	a host holds another          event "agreement"             when what it holds changes
+ *	cluster.json, or the same
+ *	again
  *	the membership changes        event "members"               none
  *	the membership has a problem  one line of the log           once, and once when it is over
  *
@@ -113,6 +116,30 @@ void notices_alarm_of(const struct notices *n, uint16_t host, char text[static 1
 bool notices_explains(struct mono alarmed, struct mono now)
 {
 	return mono_sub(now, alarmed) < ALARM_SHOWN_NS;
+}
+
+void notices_agree(struct notices *n, uint16_t host, enum cluster_agree agree, const char *differs,
+		   int64_t wall_ns)
+{
+	struct host_notices *h = &n->host[host - 1];
+	char what[200] = "holds the same cluster.json as this host again";
+
+	if (agree == CLUSTER_AGREE_UNREAD || h->agree == agree)
+		return;
+	if (agree != CLUSTER_AGREE_SAME)
+		snprintf(what, sizeof(what),
+			 "%s: what that touches is not decided until both hold the same, see "
+			 "resex cluster-reload",
+			 differs);
+	/* That a new host agrees is no news. */
+	if (agree != CLUSTER_AGREE_SAME || h->agree != CLUSTER_AGREE_UNREAD)
+		add_event(n, wall_ns, "agreement", host, what);
+	h->agree = agree;
+}
+
+void notices_forget_host(struct notices *n, uint16_t host)
+{
+	memset(&n->host[host - 1], 0, sizeof(n->host[host - 1]));
 }
 
 void notices_members(struct notices *n, const struct member_view *v, int64_t wall_ns)

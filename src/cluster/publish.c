@@ -106,7 +106,7 @@ uint32_t publish_guests(const struct guests *gs, const struct snapshot *sn,
 	return n;
 }
 
-/* cluster.json is read once, so this is, too: at start, before the first heartbeat. */
+/* Before the heartbeat that has their digest: at start, and when new settings come into force. */
 uint32_t publish_services(const struct cluster_conf *conf,
 			  struct region_service out[static CLUSTER_SERVICES_MAX])
 {

@@ -3,8 +3,8 @@
  * worker: the half of the cluster that the thread of its own runs (thread.c), without control. One
  * step is
  *
- *	membership -> results -> requests of control -> heartbeat -> begin to read the others
- *	  -> what control sees
+ *	membership -> results -> requests of control -> new settings -> heartbeat
+ *	  -> begin to read the others -> what control sees
  *
  * Nothing here waits: not for another host, since each READ has a deadline; not for corosync, nor
  * for control, whose newest publication is in force until it makes another one. So heartbeats come
@@ -67,7 +67,7 @@ static void handle_event(struct worker *w, const struct transport_event *ev, str
 		break;
 	case TRANSPORT_ALARM:
 		notices_alarm(&w->notices, ev->host, ev->text, now, wall_ns);
-		hostset_set(&w->alarmed, ev->host, true);
+		hostset_set(&w->stale, ev->host, true);
 		break;
 	case TRANSPORT_MESSAGE: /* no host sends any yet */
 		break;
@@ -75,7 +75,7 @@ static void handle_event(struct worker *w, const struct transport_event *ev, str
 }
 
 /* Bounded: peers may request without end. False: there was nothing. */
-static bool handle_events(struct worker *w, struct mono now, int64_t wall_ns)
+bool worker_events(struct worker *w, struct mono now, int64_t wall_ns)
 {
 	struct transport_event ev[EVENTS_ONCE];
 	size_t n = EVENTS_ONCE, sum = 0;
@@ -111,8 +111,10 @@ static void watch_member(struct worker *w)
 
 static void update_member(struct worker *w, struct mono now, int64_t wall_ns)
 {
-	if (w->member_ops->update(w->member, now, &w->view))
+	if (w->member_ops->update(w->member, now, &w->view)) {
 		notices_members(&w->notices, &w->view, wall_ns);
+		w->beat_due = now; /* nothing is decided in a view that is not published */
+	}
 	notices_member_note(&w->notices, w->member_ops->note(w->member), &w->view, wall_ns);
 	watch_member(w);
 }
@@ -134,10 +136,41 @@ uint16_t view_home(const struct member_view *v)
  */
 static int begin_break(struct worker *w, const struct request *r, struct mono now)
 {
+	const struct cluster_service *s = cluster_service_at(w->conf, r->service);
+	uint16_t differs;
+	uint32_t i;
+
 	if (!w->view.quorate)
 		return -EPERM;
-	return locks_break(&w->locks, w->conf, w->t, view_home(&w->view), r->service, r->force,
-			   now);
+	if (w->reloading)
+		return -EAGAIN;
+	if (!s)
+		return -ENOENT;
+	i = (uint32_t)(s - w->conf->service);
+	/*
+	 * The others wait for the broken word as for a fresh one, whatever they hold, so this is
+	 * the operator's to force. A member that cannot be read may be the dead holder.
+	 */
+	if (!r->force && agree_on_service(&w->agree, &w->view, i, &differs) > CLUSTER_AGREE_SAME)
+		return -EXDEV;
+	return locks_break(&w->locks, w->conf, w->t, view_home(&w->view), i, r->force, now);
+}
+
+/* As begin_break: 0 if the answer comes later. */
+static int begin_request(struct worker *w, const struct request *r, uint64_t ticket,
+			 struct mono now)
+{
+	int rc;
+
+	if (r->kind == REQUEST_RELOAD) {
+		w->reloading = ticket; /* control asks for one at a time */
+		w->reload = r->conf;
+		return 0;
+	}
+	rc = begin_break(w, r, now);
+	if (!rc)
+		w->breaking = ticket;
+	return rc;
 }
 
 /* What is refused is answered now, what was begun when it has its result. */
@@ -150,10 +183,8 @@ static void handle_requests(struct worker *w, struct mono now)
 
 	while ((r = mail_take(&w->x->mail, &ticket)) != NULL) {
 		any = true;
-		rc = begin_break(w, r, now);
-		if (!rc)
-			w->breaking = ticket;
-		else
+		rc = begin_request(w, r, ticket, now);
+		if (rc)
 			mail_answer(&w->x->mail, ticket, rc);
 	}
 	if (any)
@@ -172,6 +203,26 @@ static void answer_break(struct worker *w)
 	exchange_wake(w->x->control_fd);
 }
 
+/* Not during a break: it is decided by the settings of its begin. */
+static bool apply_reload(struct worker *w, struct mono now, int64_t wall_ns)
+{
+	if (!w->reload || w->breaking)
+		return false;
+	worker_reload(w, now, wall_ns);
+	w->reload = NULL;
+	return true;
+}
+
+/* After what control sees was passed, as answer_break. */
+static void answer_reload(struct worker *w)
+{
+	if (!w->reloading || w->reload)
+		return;
+	mail_answer(&w->x->mail, w->reloading, 0);
+	w->reloading = 0;
+	exchange_wake(w->x->control_fd);
+}
+
 /* --- heartbeat -------------------------------------------------------------------- */
 
 /*
@@ -179,7 +230,7 @@ static void answer_break(struct worker *w)
  * other hosts call this one silent, so it comes also when control has published nothing new: then
  * the age says so. Before the first publication there is nothing to be alive with.
  */
-static void beat(struct worker *w, struct mono now, int64_t wall_ns)
+void worker_beat(struct worker *w, struct mono now, int64_t wall_ns)
 {
 	bool is_new = spsc_latest_get(&w->x->publication_at);
 	struct publication *p = &w->x->publication[w->x->publication_at.front];
@@ -195,7 +246,16 @@ static void beat(struct worker *w, struct mono now, int64_t wall_ns)
 	host.view = w->view.view;
 	memcpy(host.members, w->view.members.word, sizeof(host.members));
 	host.quorate = w->view.quorate;
+	host.hosts_digest = w->agree.hosts;
+	host.services_digest = w->agree.services;
 	region_beat(&w->region, &host);
+	/*
+	 * Of two hosts that publish other contents and then READ each other, one at least must see
+	 * what the other published. Without the fence the CPU could do both READs (over shm, loads)
+	 * before both stores.
+	 */
+	atomic_thread_fence(memory_order_seq_cst);
+	agree_published(&w->agree, w->view.view, now);
 }
 
 /* Until the first heartbeat others read nothing of this host: it does not wait until it is due. */
@@ -206,7 +266,7 @@ static bool is_first_beat(const struct worker *w)
 
 /* --- what control sees --------------------------------------------------------------- */
 
-static void pass_host(struct worker *w, uint16_t host, const struct peer_seen *p)
+static void pass_host(struct worker *w, uint16_t host, const struct peer_seen *p, int64_t wall_ns)
 {
 	struct host_copies *h = w->x->host[host - 1];
 	struct host_copy *to = &h->copy[h->at.back];
@@ -217,24 +277,41 @@ static void pass_host(struct worker *w, uint16_t host, const struct peer_seen *p
 	to->host = *p->host;
 	memcpy(to->guest, p->guest, p->guests * sizeof(*p->guest));
 	notices_alarm_of(&w->notices, host, to->alarm, &to->alarmed);
+	agree_read(&w->agree, host, p);
+	to->agree = agree_with(&w->agree, host);
+	agree_differs(&w->agree, host, to->differs, sizeof(to->differs));
+	notices_agree(&w->notices, host, to->agree, to->differs, wall_ns);
 	spsc_latest_put(&h->at);
 }
 
 /* Only hosts that have changed, which only events and scans do: a host has up to 256 guests. */
-static void pass_hosts(struct worker *w)
+static void pass_hosts(struct worker *w, int64_t wall_ns)
 {
 	for (uint32_t i = 0; i < w->conf->hosts; i++) {
 		uint16_t host = (uint16_t)w->conf->host[i].number;
 		struct peer_seen p;
 
 		if (peers_changes(w->peers, host) == w->passed[host - 1] &&
-		    !hostset_has(&w->alarmed, host))
+		    !hostset_has(&w->stale, host))
 			continue;
 		peers_see(w->peers, host, &p);
-		pass_host(w, host, &p);
+		pass_host(w, host, &p, wall_ns);
 		w->passed[host - 1] = p.changes;
 	}
-	w->alarmed = (struct hostset){ { 0 } };
+	w->stale = (struct hostset){ { 0 } };
+	for (uint32_t i = 0; i < w->conf->services; i++)
+		w->agreed[i].agree = agree_on_service(&w->agree, &w->view, i,
+						      &w->agreed[i].differs);
+}
+
+/* What was read of all hosts does not count any more: control must not show it. */
+static bool all_forgotten(struct worker *w)
+{
+	if (w->agree_since.ns == w->agree.since.ns)
+		return false;
+	w->agree_since = w->agree.since;
+	w->stale = hostset_first(REGION_HOSTS_MAX);
+	return true;
 }
 
 /* CAS and FAA alone change words; READs, however many, do not count. */
@@ -254,7 +331,12 @@ static void pass_rest(struct worker *w)
 	to->view = w->view;
 	snprintf(to->member_note, sizeof(to->member_note), "%s", w->member_ops->note(w->member));
 	to->changes = count_changes(w->t);
-	memcpy(to->lock, w->locks.seen, sizeof(to->lock));
+	to->locks = w->conf->services;
+	for (uint32_t i = 0; i < to->locks; i++) {
+		to->lock[i] = w->agreed[i];
+		to->lock[i].service = (uint32_t)w->conf->service[i].number;
+		to->lock[i].seen = w->locks.seen[i];
+	}
 	spsc_latest_put(&r->at);
 }
 
@@ -281,6 +363,7 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 {
 	struct mono due, busy;
 	bool hosts_change;
+	uint16_t home;
 
 	exchange_woken(w->x->worker_fd);
 	/*
@@ -288,18 +371,24 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 	 * Then the results: a READ that has ended makes room for the next scan's.
 	 */
 	update_member(w, now, wall_ns);
-	hosts_change = handle_events(w, now, wall_ns);
+	hosts_change = worker_events(w, now, wall_ns);
+	home = view_home(&w->view);
+	agree_home(&w->agree, home, home ? transport_link(w->t, home) : 0, now);
 	handle_requests(w, now);
+	hosts_change |= apply_reload(w, now, wall_ns);
 	if (is_due(&w->beat_due, w->conf->heartbeat_ns, now) || is_first_beat(w))
-		beat(w, now, wall_ns);
+		worker_beat(w, now, wall_ns);
 	if (is_due(&w->scan_due, w->conf->scan_ns, now)) {
 		begin_scan(w, now, wall_ns);
 		hosts_change = true;
 	}
-	if (hosts_change)
-		pass_hosts(w);
+	if (all_forgotten(w) || hosts_change)
+		pass_hosts(w, wall_ns);
 	pass_rest(w);
 	answer_break(w);
+	answer_reload(w);
+	if (w->reload && !w->breaking)
+		return 0;
 	/* Armed last: else the thread would sleep though events came since the poll above. */
 	due = mono_earlier(mono_earlier(w->beat_due, w->scan_due), w->member_ops->due(w->member));
 	if (transport_arm(w->t, now, &busy))

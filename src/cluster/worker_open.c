@@ -112,18 +112,24 @@ static const struct member_ops *find_member(const struct cluster_conf *conf, str
 #endif
 }
 
+void worker_member_conf(const struct cluster_conf *conf, struct member_conf *mc)
+{
+	*mc = (struct member_conf){ .self = (uint16_t)conf->host[conf->self].number,
+				    .connect_ms = MEMBER_CONNECT_MS };
+	for (uint32_t i = 0; i < conf->hosts; i++) {
+		const struct cluster_host *h = &conf->host[i];
+
+		hostset_set(&mc->hosts, (uint32_t)h->number, true);
+		mc->node[h->number - 1] = (uint32_t)h->corosync_node;
+	}
+}
+
 static int open_member(struct worker *w, struct mono now, struct conf_error *e)
 {
-	struct member_conf mc = { .self = (uint16_t)w->conf->host[w->conf->self].number,
-				  .connect_ms = MEMBER_CONNECT_MS };
+	struct member_conf mc;
 	int rc;
 
-	for (uint32_t i = 0; i < w->conf->hosts; i++) {
-		const struct cluster_host *h = &w->conf->host[i];
-
-		hostset_set(&mc.hosts, (uint32_t)h->number, true);
-		mc.node[h->number - 1] = (uint32_t)h->corosync_node;
-	}
+	worker_member_conf(w->conf, &mc);
 	w->member_ops = find_member(w->conf, e);
 	if (!w->member_ops)
 		return -EOPNOTSUPP;
@@ -141,6 +147,7 @@ static void init_region(struct worker *w, uint64_t generation, struct mono now)
 	region_init(&w->region, transport_table(w->t),
 		    (uint16_t)w->conf->host[w->conf->self].number, generation);
 	region_publish_services(&w->region, s, n);
+	agree_init(&w->agree, w->conf);
 	w->beat_due = w->scan_due = now;
 }
 

@@ -2,7 +2,8 @@
 /*
  * cluster: cluster.json (man cluster.json(5)): which hosts share state, and how.
  *
- * Read once, when resexd or a client starts. The same file can be used on every host. Errors
+ * Read when resexd or a client starts, and by resex cluster-reload (cluster_change.h). The same file
+ * can be used on every host. Errors
  * name file, line, column, the value and the remedy (src/util/conf.h).
  */
 #ifndef RESEX_CONF_CLUSTER_H
@@ -108,12 +109,15 @@ int cluster_generation_count(const char *state_dir, uint64_t generation, struct 
 /* How long a lock word must be unchanged before other hosts may break the lock (lease.h). */
 int64_t cluster_break_ns(const struct cluster_conf *c);
 
-/* Digest of all keys that must be equal on every host: transport_conf.agreement. */
+/* Digest of what never changes while hosts run: transport_conf.agreement. */
 uint64_t cluster_agreement(const struct cluster_conf *c);
-/* Of the parts that may change while hosts run: which hosts there are; a service; all services. */
+/*
+ * Of the parts that may change while hosts run: which hosts there are; a service; n services, each
+ * with another number.
+ */
 uint64_t cluster_hosts_digest(const struct cluster_conf *c);
 uint64_t cluster_service_digest(const struct cluster_service *s);
-uint64_t cluster_services_digest(const struct cluster_conf *c);
+uint64_t cluster_services_digest(const struct cluster_service *s, uint32_t n);
 
 /* The service of this name, or of this number; or NULL. */
 const struct cluster_service *cluster_service_find(const struct cluster_conf *c, const char *name);
@@ -126,6 +130,8 @@ void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_pee
 void cluster_client_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p);
 /* The host with this number, or NULL. */
 const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_t number);
+/* The lowest number of a host. With static membership it has the locks. */
+uint16_t cluster_lowest_host(const struct cluster_conf *c);
 /* The client with this number, or NULL. */
 const struct cluster_client *cluster_client_at(const struct cluster_conf *c, uint16_t number);
 

@@ -5,14 +5,16 @@
  *	part		what is in it			while hosts run
  *	--------------	------------------------------	-----------------------------------------
  *	rules		membership, hold, timeout,	never changes
- *			drift
+ *			drift; with static membership
+ *			the lowest number of a host
  *	hosts		numbers; corosync's nodes	hosts are added; see cluster_change.h
  *	each service	number, name, minimum,		a service is added, or has another minimum
  *			balancers			or other balancers
  *
- * The transport refuses a host with another cluster_agreement(), which is of all parts (hello.h).
  * Locks are safe only among hosts that agree on the home of each lock, on how long a lease lasts,
- * and on the services. Keys that hosts may set for themselves are in no part: names of hosts,
+ * and on the services. The transport refuses a host with other rules (hello.h). The digests of the
+ * other parts are in each host's region, and src/cluster/agree.c compares them: a host decides
+ * nothing that a difference touches. Keys that hosts may set for themselves are in no part: names of hosts,
  * addresses, key file, how often a host reads others, how many callers it accepts.
  *
  * Each number is the first 8 bytes of a SHA-256, little endian; 1 in place of 0, which says "not
@@ -21,8 +23,8 @@
  *			static membership, which does not ask for it)
  *	a service	label 16, number 8, minimum 8, balancers 32, length of its name 8, its name
  *	services	label 16; of each service, by number: its digest 8
- *	agreement	label 16, membership 8, hold 8, timeout 8, drift 8, digest of the hosts 8,
- *			digest of the services 8
+ *	agreement	label 16, membership 8, hold 8, timeout 8, drift 8, lowest number of a host
+ *			8 (0 with corosync)
  */
 #include <string.h>
 
@@ -93,17 +95,15 @@ uint64_t cluster_service_digest(const struct cluster_service *s)
 	return end(&ctx);
 }
 
-uint64_t cluster_services_digest(const struct cluster_conf *c)
+uint64_t cluster_services_digest(const struct cluster_service *s, uint32_t n)
 {
 	struct sha256_ctx ctx;
 
 	begin(&ctx, "resex: servs 1  ");
-	for (uint32_t n = 1; n < REGION_SERVICES_MAX; n++) {
-		const struct cluster_service *s = cluster_service_at(c, n);
-
-		if (s)
-			add_word(&ctx, cluster_service_digest(s));
-	}
+	for (uint32_t number = 1; number < REGION_SERVICES_MAX; number++)
+		for (uint32_t i = 0; i < n; i++)
+			if (s[i].number == number)
+				add_word(&ctx, cluster_service_digest(&s[i]));
 	return end(&ctx);
 }
 
@@ -111,12 +111,11 @@ uint64_t cluster_agreement(const struct cluster_conf *c)
 {
 	struct sha256_ctx ctx;
 
-	begin(&ctx, "resex: agree 3  ");
+	begin(&ctx, "resex: agree 4  ");
 	add_word(&ctx, c->membership);
 	add_word(&ctx, (uint64_t)c->hold_ns);
 	add_word(&ctx, (uint64_t)c->timeout_ns);
 	add_word(&ctx, c->drift);
-	add_word(&ctx, cluster_hosts_digest(c));
-	add_word(&ctx, cluster_services_digest(c));
+	add_word(&ctx, c->membership == CLUSTER_STATIC ? cluster_lowest_host(c) : 0);
 	return end(&ctx);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * cluster_change: compares two files of one host, a: the one it runs by, and b: the new one. See
- * cluster_change.h for the rules. At SIGHUP src/engine/reload.c says what has changed.
+ * cluster_change.h for the rules. resex cluster-reload puts the new one in force
+ * (src/control/reload.c), and at SIGHUP src/engine/reload.c says what has changed.
  */
 #include "src/conf/cluster_change.h"
 
@@ -107,18 +108,18 @@ static int compare_own(const struct compared *c)
 
 /* --- hosts ---------------------------------------------------------------------- */
 
-static uint32_t lowest_host(const struct cluster_conf *c)
+/* With corosync the lowest member: a view may end without it, but not begin to have a lower one. */
+static uint32_t host_of_locks(const struct compared *c)
 {
-	uint32_t n = 1;
-
-	while (n <= REGION_HOSTS_MAX && !cluster_host_at(c, (uint16_t)n))
-		n++;
-	return n;
+	return c->a->membership == CLUSTER_STATIC ? cluster_lowest_host(c->a)
+						  : hostset_next(c->present, 0);
 }
 
 /*
- * The epoch of the locks is the generation of the lowest host. Another lowest host may have a lower
- * generation: its locks would be of an older epoch than the words of the nodes, for ever.
+ * The locks would move to a lower host at once. With static membership their epoch is the
+ * generation of their host, and that of another host may be lower: the locks would be of an older
+ * epoch than the words of the nodes, for ever. With corosync they would move within a view, and
+ * their epoch would have been used already.
  */
 static int host_added(const struct compared *c, const struct cluster_host *h)
 {
@@ -129,11 +130,11 @@ static int host_added(const struct compared *c, const struct cluster_host *h)
 			      "host \"%s\" has number %u: give it that number again, or stop "
 			      "resexd on all hosts first",
 			      h->name, (unsigned)was->number);
-	if (c->b->membership == CLUSTER_STATIC && h->number < lowest_host(c->a))
+	if (h->number < host_of_locks(c))
 		return refuse(c, "hosts", h->number, "number",
 			      "number %u is below %u, the host that has the locks: give the new "
 			      "host a higher one",
-			      (unsigned)h->number, lowest_host(c->a));
+			      (unsigned)h->number, host_of_locks(c));
 	add(c->out, CLUSTER_HOST_ADDED, h->number);
 	c->out->hosts = true;
 	return 0;
@@ -145,7 +146,7 @@ static int host_removed(const struct compared *c, const struct cluster_host *h)
 		return refuse(c, "hosts", h->number, "",
 			      "host \"%s\" is up and left out: stop its resexd first%s", h->name,
 			      c->a->membership == CLUSTER_COROSYNC ? ", and corosync there" : "");
-	if (c->a->membership == CLUSTER_STATIC && h->number == lowest_host(c->a))
+	if (c->a->membership == CLUSTER_STATIC && h->number == cluster_lowest_host(c->a))
 		return refuse(
 			c, "hosts", h->number, "",
 			"host \"%s\" has the locks and is left out: to remove it, stop resexd "

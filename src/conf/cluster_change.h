@@ -8,8 +8,8 @@
  *
  *	what			may change while the cluster runs
  *	----------------------	--------------------------------------------------------------
- *	a host is added		yes; with static membership not below the lowest number: that
- *				host has the locks, and its generation is their epoch
+ *	a host is added		yes, but not below the host that has the locks: with static
+ *				membership the lowest host, with corosync the lowest member
  *	a host is removed	when it is stopped; with static membership not the lowest one
  *	a host's address, port	yes, but this host's own: it listens there since its start
  *	a host's name		yes, if its address stays: else the number is another host's

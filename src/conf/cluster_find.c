@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * cluster_find: hosts and services of a cluster.json that was read, for src/cluster and
- * src/control. Lists have at most 64 entries, so a walk is fast enough. See cluster.h.
+ * src/control. Lists have at most 256 entries, so a walk is fast enough. See cluster.h.
  */
 #include <string.h>
 
@@ -37,6 +37,16 @@ const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_
 		if (c->host[i].number == number)
 			return &c->host[i];
 	return NULL;
+}
+
+uint16_t cluster_lowest_host(const struct cluster_conf *c)
+{
+	uint16_t lowest = (uint16_t)c->host[0].number;
+
+	for (uint32_t i = 1; i < c->hosts; i++)
+		if (c->host[i].number < lowest)
+			lowest = (uint16_t)c->host[i].number;
+	return lowest;
 }
 
 const struct cluster_client *cluster_client_at(const struct cluster_conf *c, uint16_t number)

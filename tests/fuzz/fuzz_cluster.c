@@ -125,6 +125,9 @@ static void check_change(const struct cluster_conf *c)
 	other = *c;
 	other.service[0].minimum++;
 	FUZZ_REQUIRE(!cluster_change(c, &other, &all, &ch, &why) && ch.n == 1 && !ch.hosts);
+	FUZZ_REQUIRE(cluster_agreement(&other) == agreement);
+	FUZZ_REQUIRE(cluster_services_digest(other.service, other.services) !=
+		     cluster_services_digest(c->service, c->services));
 	other = *c;
 	other.services--;
 	FUZZ_REQUIRE(cluster_change(c, &other, &all, &ch, &why) == -EPERM);

@@ -231,6 +231,30 @@ static inline int site_break(struct sites *s, int n, uint32_t service, bool forc
 	return cluster_break_result(s->at[n].c, *ticket);
 }
 
+/* Request settings of host n: hosts 1 .. hosts, these services, and these members besides. */
+static inline int site_reload(struct sites *s, int n, int hosts, const char *more,
+			      const char *services, uint64_t *ticket)
+{
+	struct cluster_conf *conf = calloc(1, sizeof(*conf));
+	struct conf_error e = { 0 };
+	char text[2048];
+	int at;
+
+	assert_non_null(conf);
+	at = snprintf(text, sizeof(text),
+		      "{\"cluster\": \"test\", \"host\": \"xen%d\", \"transport\": \"shm\", %s, "
+		      "\"key_file\": \"%s/key%d\", \"services\": [%s], \"hosts\": [",
+		      n, more, s->dir.path, n, services);
+	for (int i = 1; i <= hosts; i++)
+		at += snprintf(text + at, sizeof(text) - (size_t)at,
+			       "%s{\"name\": \"xen%d\", \"number\": %d, \"address\": \"%s\"}",
+			       i > 1 ? ", " : "", i, i, s->dir.path);
+	snprintf(text + at, sizeof(text) - (size_t)at, "]}");
+	if (cluster_conf_parse(conf, "f", text, strlen(text), "xen0", &e))
+		fail_msg("%s", e.text);
+	return cluster_reload(s->at[n].c, conf, ticket);
+}
+
 /* Let time pass until the condition holds; at most 30 simulated seconds. */
 #define site_until(s, what)                                                                        \
 	do {                                                                                       \

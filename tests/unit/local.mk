@@ -111,6 +111,7 @@ UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sa
 	tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_restore \
 	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_cluster_change tests/unit/test_policy_load \
 	tests/unit/test_guests \
+	tests/unit/test_agree tests/unit/test_cluster_reload \
 	tests/unit/test_cluster tests/unit/test_cluster_locks tests/unit/test_cluster_thread \
 	tests/unit/test_guests_rings tests/unit/test_guests_store tests/unit/test_guests_sim tests/unit/test_guests_log \
 	tests/unit/test_guests_caps tests/unit/test_own tests/unit/test_control_proto tests/unit/test_control_cmds \
@@ -169,6 +170,10 @@ tests_unit_test_control_cmds_SOURCES = tests/unit/test_control_cmds.c tests/unit
 tests_unit_test_control_cluster_SOURCES = tests/unit/test_control_cluster.c tests/unit/control_rig.h \
 	tests/fakes/fake_cluster.c tests/fakes/fake_cluster.h $(GUESTS_RIG)
 tests_unit_test_control_cluster_LDADD = $(GUESTS_LIBS)
+tests_unit_test_agree_SOURCES = tests/unit/test_agree.c
+tests_unit_test_agree_LDADD = $(GUESTS_LIBS)
+tests_unit_test_cluster_reload_SOURCES = tests/unit/test_cluster_reload.c $(CLUSTER_RIG)
+tests_unit_test_cluster_reload_LDADD = $(GUESTS_LIBS)
 CLUSTER_RIG = tests/unit/cluster_rig.h $(GUESTS_RIG)
 tests_unit_test_cluster_SOURCES = tests/unit/test_cluster.c $(CLUSTER_RIG)
 tests_unit_test_cluster_LDADD = $(GUESTS_LIBS)

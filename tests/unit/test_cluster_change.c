@@ -30,6 +30,8 @@
 	"], \"services\": [" services "]}"
 #define CORO	  "\"membership\": \"corosync\", "
 #define BASE	  FILE_OF("", X2 ", " X3, WEB ", " MAIL)
+#define HOST1	  H("x1", "1", "1")
+#define SELF6	  H("x2", "6", "6")
 #define CORO_BASE FILE_OF(CORO, X2 ", " X3, WEB ", " MAIL)
 
 struct confs {
@@ -74,7 +76,7 @@ static void change(struct confs *f, const char *a, const char *b, uint32_t prese
 
 	take(&f->a, a);
 	take(&f->b, b);
-	hostset_set(&there, 2, true); /* this host */
+	hostset_set(&there, (uint32_t)f->a.host[f->a.self].number, true);
 	if (present)
 		hostset_set(&there, present, true);
 	said[0] = '\0';
@@ -108,8 +110,15 @@ static const struct row {
 	{ BASE, FILE_OF("", X2 ", " X3 ", " H("x1", "1", "1"), WEB ", " MAIL), 3,
 	  "hosts 1 number: number 1 is below 2, the host that has the locks: give the new host a "
 	  "higher one" },
+	/* with corosync behind the lowest that is there */
 	{ CORO_BASE, FILE_OF(CORO, X2 ", " X3 ", " H("x1", "1", "1"), WEB ", " MAIL), 3,
-	  "hosts; host x1 is new" },
+	  "hosts 1 number: number 1 is below 2, the host that has the locks" },
+	{ FILE_OF(CORO, HOST1 ", " SELF6, ""), FILE_OF(CORO, HOST1 ", " SELF6 ", " X4, ""), 0,
+	  "hosts 4 number: number 4 is below 6, the host that has the locks" },
+	{ FILE_OF(CORO, HOST1 ", " SELF6, ""), FILE_OF(CORO, HOST1 ", " SELF6 ", " X4, ""), 1,
+	  "hosts; host x4 is new" },
+	{ FILE_OF("", HOST1 ", " SELF6, ""), FILE_OF("", HOST1 ", " SELF6 ", " X4, ""), 0,
+	  "hosts; host x4 is new" },
 	/* callers that is not given grows with the hosts; that is no change of a key */
 	{ FILE_OF("", X2 ", " X3, ""),
 	  FILE_OF("",
@@ -283,9 +292,10 @@ RIG_TEST(digests__of_a_known_file__are_the_known_numbers)
 	assert_true(cluster_hosts_digest(c) == 0xc36fb0984b532ebb);
 	assert_true(cluster_service_digest(cluster_service_find(c, "web")) == 0xd3a75ac3e33ab07f);
 	assert_true(cluster_service_digest(cluster_service_find(c, "mail")) == 0xd35ffb2d0c4ada0);
-	assert_true(cluster_services_digest(c) == 0x5c0e4fba5a6af21e);
-	assert_true(cluster_agreement(c) == 0x2545736f069ccbf6);
+	assert_true(cluster_services_digest(c->service, c->services) == 0x5c0e4fba5a6af21e);
+	assert_true(cluster_agreement(c) == 0xc2748b131d490cde);
 	take(c, FILE_OF(CORO, K277 ", " K1, ""));
 	assert_true(cluster_hosts_digest(c) == 0x4d8c4530e695615f);
-	assert_true(cluster_services_digest(c) == 0x5a77b06f230caa36);
+	assert_true(cluster_services_digest(c->service, c->services) == 0x5a77b06f230caa36);
+	assert_true(cluster_agreement(c) == 0x6ae92ca2c87c84e4);
 }

@@ -37,6 +37,7 @@ static void take(struct cluster_conf *c, const char *text, const char *hostname)
 		fail_msg("%s", e.text);
 }
 
+/* All digests of a file as one number. */
 static uint64_t agreement_of(const char *text)
 {
 	struct cluster_conf *c = calloc(1, sizeof(*c));
@@ -45,7 +46,8 @@ static uint64_t agreement_of(const char *text)
 	assert_non_null(c);
 	memset(c, 0xa5, sizeof(*c)); /* what the file does not fill does not count */
 	take(c, text, "xen1");
-	v = cluster_agreement(c);
+	v = cluster_agreement(c) + 3 * cluster_hosts_digest(c) +
+	    5 * cluster_services_digest(c->service, c->services);
 	free(c);
 	return v;
 }
@@ -62,6 +64,7 @@ static uint64_t agreement_of(const char *text)
 	"\"services\": [{\"name\": \"web\", \"number\": 1}, {\"name\": \"mail\", \"number\": 2}]"
 #define WEBM	 "\"services\": [{\"name\": \"webm\", \"number\": 1}]"
 #define HOST3	 "{\"name\": \"xen3\", \"number\": 3, \"address\": \"10.0.0.3\"}"
+#define HOST1_4	 "{\"name\": \"xen1\", \"number\": 4, \"address\": \"10.0.0.1\"}"
 #define HOST2_AT "{\"name\": \"xen2\", \"number\": 9, \"address\": \"10.0.0.2\"}"
 #define HOST2_77                                                                                   \
 	"{\"name\": \"xen2\", \"number\": 2, \"address\": \"10.0.0.2\", \"corosync_node\": 77}"
@@ -104,6 +107,33 @@ TEST(agreement__what_locks_are_safe_by__each_makes_another)
 			if (v[i] == v[k])
 				fail_msg("of one agreement:\n%s\n%s", text[i], text[k]);
 	}
+}
+
+/* What may change while hosts run is not in it, but the host that has the locks is. */
+TEST(agreement__of_the_rules__has_no_services_and_of_the_hosts_the_lowest)
+{
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} files[] = {
+		{ HEAD WEB ", " BOTH "}", HEAD MAIL ", " BOTH "}", true },
+		{ HEAD BOTH "}", HEAD "\"hosts\": [" HOST1 ", " HOST3 "]}", true },
+		{ HEAD BOTH "}", HEAD "\"hosts\": [" HOST1 "]}", true },
+		{ HEAD "\"hosts\": [" HOST1 ", " HOST3 "]}",
+		  HEAD "\"hosts\": [" HOST3 ", " HOST1_4 "]}", false },
+		{ HEAD CORO "\"hosts\": [" HOST1 ", " HOST3 "]}",
+		  HEAD CORO "\"hosts\": [" HOST3 ", " HOST1_4 "]}", true },
+	};
+	struct cluster_conf *c = calloc(2, sizeof(*c));
+
+	assert_non_null(c);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		take(&c[0], files[i].a, "xen1");
+		take(&c[1], files[i].b, "xen1");
+		if ((cluster_agreement(&c[0]) == cluster_agreement(&c[1])) != files[i].same)
+			fail_msg("%s\n%s", files[i].a, files[i].b);
+	}
+	free(c);
 }
 
 TEST(agreement__what_each_host_sets_for_itself__changes_nothing)

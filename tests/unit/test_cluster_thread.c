@@ -10,6 +10,7 @@
 #include "tests/unit/unit.h"
 
 #define FAST_BEAT   (5 * MS) /* of these hosts */
+#define FAST_TIMES  "\"heartbeat\": \"5ms\", \"scan\": \"10ms\", \"timeout\": \"2s\""
 #define PATIENCE_NS (60 * NS_PER_S)
 
 static int open_two(void **state)
@@ -17,8 +18,7 @@ static int open_two(void **state)
 	struct sites *s = sites_new();
 
 	for (int n = 1; n <= 2; n++)
-		site_write(s, n, "test",
-			   "\"heartbeat\": \"5ms\", \"scan\": \"10ms\", \"timeout\": \"2s\"");
+		site_write(s, n, "test", FAST_TIMES);
 	*state = s;
 	return 0;
 }
@@ -172,6 +172,39 @@ TEST_WITH(requests__while_hosts_come_and_go__all_get_a_result, open_two, finish)
 		wait_until(sees(s, 1, 2).state == CLUSTER_DOWN);
 	}
 	wait_until((control(s, 1), site_has_event(s, 1, "host", "xen2: its memory can be read")));
+}
+
+static bool agrees(struct sites *s, int n, int other)
+{
+	struct cluster_lock l;
+
+	cluster_lock_see(s->at[n].c, 0, now(), &l); /* as an operator may ask at any time */
+	return sees(s, n, other).agree == CLUSTER_AGREE_SAME;
+}
+
+/* The third host is added and left out in turns; a service changes each time. */
+TEST_WITH(reload__on_both_hosts_in_turns__ends_in_agreement, open_two, finish)
+{
+	struct sites *s = *state;
+
+	start(s, 1);
+	start(s, 2);
+	for (int i = 0; i < 20; i++) {
+		char services[64];
+
+		snprintf(services, sizeof(services),
+			 "{\"name\": \"web\", \"number\": 1, \"minimum\": %d}", i + 2);
+		for (int n = 1; n <= 2; n++) {
+			uint64_t ticket;
+
+			assert_int_equal(
+				site_reload(s, n, 2 + i % 2, FAST_TIMES, services, &ticket), 0);
+			wait_until(cluster_reload_result(s->at[n].c, ticket) == 0);
+			assert_int_equal(cluster_conf(s->at[n].c)->service[0].minimum, i + 2);
+			control(s, n);
+		}
+		wait_until(agrees(s, 1, 2) && agrees(s, 2, 1));
+	}
 }
 
 TEST_WITH(stop__at_any_time__ends_the_thread, open_two, finish)
