@@ -67,9 +67,11 @@ int run_host_list(struct cli *c)
 }
 
 static const struct column lock_cols[] = {
-	{ "SERVICE", "service", 1 },   { "NUMBER", "number", 0 }, { "HOME", "home", 1 },
-	{ "STATE", "state", 1 },       { "OWNER", "owner", 1 },	  { "FENCE", "fence", 0 },
-	{ "SINCE-MS", "since_ms", 0 }, { "AGE-MS", "age_ms", 0 }, { 0 },
+	{ "SERVICE", "service", 1 },   { "NUMBER", "number", 0 },
+	{ "HOME", "home", 1 },	       { "STATE", "state", 1 },
+	{ "OWNER", "owner", 1 },       { "FENCE", "fence", 0 },
+	{ "SINCE-MS", "since_ms", 0 }, { "AGE-MS", "age_ms", 0 },
+	{ "DIFFERS", "differs", 1 },   { 0 },
 };
 
 int run_lock_list(struct cli *c)
@@ -81,6 +83,44 @@ int run_lock_list(struct cli *c)
 int run_lock_break(struct cli *c)
 {
 	return request_row(c, "lock-break", "service", "force", c->options.force, lock_cols);
+}
+
+/* What is left to do: a file that one host alone has stops the decisions that it touches. */
+static void print_others(const json_t *others, bool dry_run)
+{
+	json_t *h;
+	size_t i;
+
+	if (!json_array_size(others))
+		return;
+	printf("%s the same file, and run resex cluster-reload there:",
+	       dry_run ? "then give these hosts" : "give these hosts");
+	json_array_foreach(others, i, h)
+		printf("%s %s", i ? "," : "", json_string_value(h));
+	printf("\nuntil all members have it, nothing is decided that a difference touches: see "
+	       "resex "
+	       "host-list\n");
+}
+
+int run_cluster_reload(struct cli *c)
+{
+	bool dry_run = c->options.dry_run;
+	json_t *r = NULL, *ch;
+	size_t i;
+	int rc = no_arguments(c);
+
+	if (!rc)
+		rc = request_reply(c, "cluster-reload", json_pack("{s:b}", "dry_run", dry_run), &r);
+	if (!rc && r) {
+		if (!json_is_true(json_object_get(r, "changed")))
+			puts("cluster.json has not changed");
+		json_array_foreach(json_object_get(r, "changes"), i, ch)
+			printf("%s%s\n", dry_run ? "would change: " : "in force: ",
+			       json_string_value(json_object_get(ch, "text")));
+		print_others(json_object_get(r, "others"), dry_run);
+	}
+	json_decref(r);
+	return rc;
 }
 
 /*

@@ -43,6 +43,8 @@ const struct verb verbs[] = {
 	  OPT_NONE, ARGS_UTF8, run_lock_list },
 	{ "lock-break", "[--force] SERVICE", "take a service's lock away from its holder",
 	  OPT_FORCE, ARGS_UTF8, run_lock_break },
+	{ "cluster-reload", "[--dry-run]", "put a changed cluster.json in force",
+	  OPT_DRY_RUN, ARGS_UTF8, run_cluster_reload },
 	{ "events", "[-f] [-n NUMBER] [GUEST]", "what happened",
 	  OPT_EVENTS, ARGS_UTF8, run_events },
 	{ "help", "[VERB]", "show the verbs, or how to use one",

@@ -34,6 +34,8 @@ static const struct option_row rows[] = {
 	  AT(undo), VALUE_FLAG, OPT_UNDO, 0 },
 	{ "force", NULL, "break the lock before its holder has timed out",
 	  AT(force), VALUE_FLAG, OPT_FORCE, 0 },
+	{ "dry-run", NULL, "only say what would change, or why it is refused",
+	  AT(dry_run), VALUE_FLAG, OPT_DRY_RUN, 'n' },
 	{ "follow", NULL, "go on printing events as they happen",
 	  AT(follow), VALUE_FLAG, OPT_EVENTS, 'f' },
 	{ "lines", "NUMBER", "begin with the newest NUMBER events",

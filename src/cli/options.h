@@ -18,13 +18,14 @@ enum option_set {
 	OPT_FILE = 1 << 2,
 	OPT_UNDO = 1 << 3,
 	OPT_FORCE = 1 << 4,
+	OPT_DRY_RUN = 1 << 6,
 	OPT_EVENTS = 1 << 5, /* --follow and --lines */
 };
 
 struct options {
 	const char *socket;
 	bool json, help, version;
-	bool all_hosts, undo, force, follow;
+	bool all_hosts, undo, force, dry_run, follow;
 	const char *file; /* NULL: not given */
 	long lines;	  /* -1: not given */
 };

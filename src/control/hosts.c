@@ -12,7 +12,7 @@
 #include "src/control/methods_priv.h"
 #include "src/shared/lease.h"
 
-static struct cluster *cluster_of(struct call *c)
+struct cluster *cluster_of(struct call *c)
 {
 	if (!c->cluster)
 		call_fail(c, RESEX_NO_CLUSTER,
@@ -47,6 +47,15 @@ void put_cluster(json_t *o, const struct cluster *cl)
 	put_s(o, "cluster_note", cluster_note(cl));
 }
 
+/* null: it is not known, since no READ was made since the newest change. */
+static void put_agree(json_t *o, const char *key, enum cluster_agree agree)
+{
+	json_object_set_new(o, key,
+			    agree == CLUSTER_AGREE_UNREAD
+				    ? json_null()
+				    : json_boolean(agree == CLUSTER_AGREE_SAME));
+}
+
 /* --- hosts ----------------------------------------------------------------- */
 
 static const char *state_text(enum cluster_state s)
@@ -71,6 +80,7 @@ static json_t *host_row(const struct cluster_seen *s)
 	put_b(o, "member", s->member);
 	put_ms(o, "age_ms", s->age_ns);
 	put_ms(o, "figures_age_ms", s->figures_age_ns);
+	put_agree(o, "agrees", s->agree);
 	put_s(o, "note", s->note);
 	if (!s->host)
 		return o;
@@ -234,6 +244,8 @@ static json_t *lock_row(const struct cluster *cl, uint32_t i, struct mono now)
 	put_u(o, "number", l.service->number);
 	json_object_set_new(o, "home", l.home ? json_string(l.home->name) : json_null());
 	put_s(o, "state", lock_state_text(&l));
+	put_agree(o, "agreed", l.agree);
+	json_object_set_new(o, "differs", l.differs ? json_string(l.differs->name) : json_null());
 	if (!l.known)
 		return o;
 	/* null also for the number of a host that this cluster.json does not name. */
@@ -259,6 +271,18 @@ int cmd_lock_list(struct call *c, const json_t *params, json_t **result)
 	*result = cluster_head(cl);
 	json_object_set_new(*result, "locks", arr);
 	return 0;
+}
+
+static int break_differs(struct call *c, const struct cluster *cl, uint32_t i)
+{
+	struct cluster_lock l;
+
+	cluster_lock_see(cl, i, c->now, &l);
+	return call_fail(c, RESEX_FAILURE,
+			 "the lock of %s is not broken: %s has other hosts, or other settings of "
+			 "it, in its cluster.json: give both hosts the same file and run resex "
+			 "cluster-reload, or give --force",
+			 l.service->name, l.differs ? l.differs->name : "a member");
 }
 
 /* Each error of cluster_break() and cluster_break_result(), and what to do about it. */
@@ -341,6 +365,8 @@ int cmd_lock_break(struct call *c, const json_t *params, json_t **result)
 		if (!rc)
 			return CALL_LATER;
 	}
+	if (rc == -EXDEV)
+		return break_differs(c, cl, (uint32_t)i);
 	if (rc)
 		return break_failed(c, cl, &cluster_conf(cl)->service[i], rc);
 	*result = lock_row(cl, (uint32_t)i, c->now);

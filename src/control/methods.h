@@ -24,13 +24,15 @@ struct call {
 	struct policy_ask policy; /* the sampler, to take up a policy */
 	struct caps_ask caps;	  /* a snapshot with the change of guests */
 	uint64_t ticket;	  /* a lock that cluster_break is breaking; 0: none */
+	uint64_t reload;	  /* settings that come into force by cluster_reload; 0: none */
+	json_t *reply;		  /* what is replied then; NULL: none */
 	int exit;		  /* enum resex_exit of what failed */
 	struct proto_error error;
 };
 
 /*
- * Not answered yet: call again with the same ask, policy, caps and ticket, and the newest
- * snapshot. To give up, call guests_rings_end.
+ * Not answered yet: call again with the same ask, policy, caps, ticket, reload and reply, and the
+ * newest snapshot. To give up, call guests_rings_end and json_decref(reply).
  */
 enum { CALL_LATER = -1 };
 

@@ -7,6 +7,7 @@
  *	set.c	 cap-list, cap-release, guest-set, pause, resume
  *	why.c	 why, events
  *	hosts.c	 host-list, list-hosts, lock-list, lock-break
+ *	reload.c cluster-reload
  *	put.c	 members of replies that several methods have
  */
 #ifndef RESEX_CONTROL_METHODS_PRIV_H
@@ -33,6 +34,8 @@ void put_diverges(json_t *o, const struct check_view *k);
 /* The state of the membership; NULL: this host is in no cluster. */
 void put_cluster(json_t *o, const struct cluster *cl);
 
+/* The cluster. NULL: c->exit and c->error say that this host is in none. */
+struct cluster *cluster_of(struct call *c);
 /* The parameter "guest". NULL: c->exit and c->error say why. */
 struct guest_entry *find_guest(struct call *c, const json_t *params);
 /* "managed", or why no policy caps the guest. */
@@ -59,6 +62,7 @@ int cmd_host_list(struct call *c, const json_t *params, json_t **result);
 int cmd_list_hosts(struct call *c, const json_t *params, json_t **result);
 int cmd_lock_list(struct call *c, const json_t *params, json_t **result);
 int cmd_lock_break(struct call *c, const json_t *params, json_t **result);
+int cmd_cluster_reload(struct call *c, const json_t *params, json_t **result);
 int cmd_why(struct call *c, const json_t *params, json_t **result);
 int cmd_events(struct call *c, const json_t *params, json_t **result);
 

@@ -59,10 +59,12 @@ struct conn {
 	struct bufferevent *bev;
 	char *line; /* the request that is being answered, or NULL */
 	size_t len;
-	struct rings_ask ask; /* what that request waits for: one of these four (struct call) */
+	struct rings_ask ask; /* what that request waits for: one of these five (struct call) */
 	struct policy_ask policy;
 	struct caps_ask caps;
 	uint64_t ticket;
+	uint64_t reload;
+	json_t *reply;
 	uid_t uid;
 	bool root;
 	bool waits;	      /* not served until it has read its replies */
@@ -104,6 +106,7 @@ static void conn_close(struct conn *k)
 	c->conns--;
 	/* Else the next ring-list would wait for this reader of the sampler's totals for ever. */
 	guests_rings_end(c->guests, &k->ask);
+	json_decref(k->reply);
 	bufferevent_free(k->bev);
 	free(k->line);
 	free(k);
@@ -117,14 +120,16 @@ static bool waits_for_policy(const struct conn *k)
 /* Was its request begun, and not answered yet (CALL_LATER)? */
 static bool is_pending(const struct conn *k)
 {
-	return k->ask.serial || waits_for_policy(k) || k->caps.waits || k->ticket;
+	return k->ask.serial || waits_for_policy(k) || k->caps.waits || k->ticket || k->reload;
 }
 
 /* An expired wait counts, too: the method then ends with its error. */
 static bool is_ready(struct conn *k, struct mono now)
 {
-	const struct cluster *cl = k->c->cluster;
+	struct cluster *cl = k->c->cluster;
 
+	if (k->reload)
+		return !cl || cluster_reload_result(cl, k->reload) != -EINPROGRESS;
 	if (k->ticket)
 		return !cl || cluster_break_result(cl, k->ticket) != -EINPROGRESS;
 	if (waits_for_policy(k))
@@ -203,7 +208,9 @@ static bool answer_line(struct conn *k, struct evbuffer *out)
 			     .ask = k->ask,
 			     .policy = k->policy,
 			     .caps = k->caps,
-			     .ticket = k->ticket };
+			     .ticket = k->ticket,
+			     .reload = k->reload,
+			     .reply = k->reply };
 	json_t *result = NULL;
 	char *text = NULL;
 	struct request r;
@@ -217,6 +224,8 @@ static bool answer_line(struct conn *k, struct evbuffer *out)
 	k->policy = call.policy;
 	k->caps = call.caps;
 	k->ticket = call.ticket;
+	k->reload = call.reload;
+	k->reply = call.reply;
 	if (rc != CALL_LATER)
 		text = rc ? reply_error(r.id, &call.error) : reply_result(r.id, result);
 	if (text)

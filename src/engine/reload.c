@@ -9,9 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "src/conf/cluster_change.h"
 #include "src/conf/policy.h"
 #include "src/engine/engine_priv.h"
 #include "src/util/notify.h"
@@ -40,62 +38,28 @@ static int read_and_apply(struct engine *e, struct conf_error *err)
 	return 0;
 }
 
-/* The hosts that are there now: they may not be left out. */
-static struct hostset present_hosts(const struct cluster *c, struct mono now)
-{
-	const struct cluster_conf *conf = cluster_conf(c);
-	struct hostset s = { { 0 } };
-
-	for (uint32_t i = 0; i < conf->hosts; i++) {
-		struct cluster_seen seen;
-
-		cluster_see(c, i, now, &seen);
-		/* With static membership a host is a member also when it is stopped. */
-		if (seen.state != CLUSTER_DOWN ||
-		    (seen.member && conf->membership == CLUSTER_COROSYNC))
-			hostset_set(&s, (uint32_t)seen.conf->number, true);
-	}
-	return s;
-}
-
-static void log_changes(const struct engine *e, const char *file, const struct cluster_conf *now,
-			const struct cluster_changes *ch)
-{
-	char text[CLUSTER_CHANGE_TEXT];
-
-	for (uint32_t i = 0; i < ch->n; i++) {
-		cluster_change_text(cluster_conf(e->cluster), now, &ch->change[i], text);
-		log_msg(e->c.log, LOG_LVL_WARNING,
-			"%s: has changed since the start (%s): restart resexd to use it, see "
-			"AGREEMENT in cluster.json(5)",
-			file, text);
-	}
-}
-
-/* cluster.json is read only at start. Warn if it has changed since. */
+/* cluster.json is only compared: other hosts must hold the same, and resex cluster-reload says so. */
 static void warn_of_changed_cluster(struct engine *e)
 {
-	struct hostset present = present_hosts(e->cluster, engine_now(e));
-	struct cluster_conf *now = calloc(1, sizeof(*now));
-	const char *file = e->c.conf->cluster_file;
+	struct cluster_conf *now = NULL;
 	struct cluster_changes ch = { 0 };
 	struct conf_error err = { 0 };
-	char hostname[256] = "";
-	int rc = now ? 0 : -ENOMEM;
+	char text[CLUSTER_CHANGE_TEXT];
+	int rc = cluster_read_again(e->cluster, engine_now(e), &now, &ch, &err);
 
 	/*
 	 * Also when it cannot be read: better now than at the next start, after a reboot perhaps.
 	 */
-	gethostname(hostname, sizeof(hostname) - 1);
-	if (!rc)
-		rc = cluster_change_load(cluster_conf(e->cluster), now, file, hostname, &present,
-					 &ch, &err);
-	if (!rc)
-		log_changes(e, file, now, &ch);
-	else if (rc != -ENOMEM)
+	if (rc && rc != -ENOMEM)
 		log_msg(e->c.log, LOG_LVL_WARNING, "%s; %s the former one is in force", err.text,
 			rc == -EPERM ? "until then"
 				     : "correct it before the next start; until then");
+	for (uint32_t i = 0; !rc && i < ch.n; i++) {
+		cluster_change_text(cluster_conf(e->cluster), now, &ch.change[i], text);
+		log_msg(e->c.log, LOG_LVL_WARNING,
+			"%s: has changed (%s): resex cluster-reload puts it in force",
+			e->c.conf->cluster_file, text);
+	}
 	free(now);
 }
 

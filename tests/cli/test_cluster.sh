@@ -5,7 +5,8 @@
 #	tests/cli/test_cluster.sh [BUILD]
 #
 # Each error of a cluster's files; three hosts over shm, of which one is stopped and one dies
-# and starts again; a lock that is broken; three hosts over tcp, and callers without the key.
+# and starts again; a lock that is broken; cluster.json changed while they run; three hosts over
+# tcp, and callers without the key.
 # Exit: 0, 1 when something was not as it should be, 77 when python3 is missing.
 set -u
 top=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd)
@@ -14,14 +15,14 @@ dir=$(mktemp -d /tmp/resex-cluster-XXXXXX)
 chmod 755 "$dir"
 # shellcheck source=tests/cli/checks.sh
 . "$top/tests/cli/checks.sh"
-daemon=(0 "" "" "") # by host, from 1
+daemon=(0 "" "" "" "") # by host, from 1
 key=0123456789abcdef0123456789abcdef
 
 command -v python3 >/dev/null || { echo "test_cluster: python3 was not found; on Debian: apt-get install python3" >&2; exit 77; }
 
 cleanup() {
 	local i
-	for i in 1 2 3; do
+	for i in 1 2 3 4; do
 		[ -z "${daemon[i]}" ] || kill -KILL "${daemon[i]}" 2>/dev/null
 	done
 	wait 2>/dev/null
@@ -44,7 +45,8 @@ config() { # HOST [MEMBERS]: its resexd.json
 	END
 }
 
-# cluster HOST TRANSPORT ADDRESS...: its cluster.json, with a host for each address. more: further members.
+# cluster HOST TRANSPORT ADDRESS...: its cluster.json, with a host for each address. more: further members;
+# web: further keys of that service; services: further ones.
 cluster() {
 	local n=$1 transport=$2 i=0 address hosts=
 	shift 2
@@ -58,7 +60,7 @@ cluster() {
 	{ "cluster": "test", "host": "xen$n", "transport": "$transport", "key_file": "$dir/$n/key",
 	 "heartbeat": "50ms", "scan": "100ms", "timeout": "1s", "hold": "1s",${more-}
 	 "hosts": [$hosts ],
-	 "services": [ { "name": "web", "number": 1 }, { "name": "mail", "number": 2, "balancers": [ "xen1" ] } ] }
+	 "services": [ { "name": "web", "number": 1${web-} }, { "name": "mail", "number": 2, "balancers": [ "xen1" ] }${services-} ] }
 	END
 	(umask 077; echo "$key" >"$dir/$n/key")
 	config "$n" "\"cluster_file\": \"$dir/$n/cluster.json\""
@@ -229,7 +231,7 @@ kill -HUP "${daemon[1]}"
 that 'SIGHUP says what must not change' in_log 1 'cluster.json:[0-9]+:[0-9]+: hold must be equal on all hosts: stop resexd on all of them'
 sed -i -e 's/"hold": "2s"/"hold": "1s"/' -e 's/"web", "number": 1/&, "minimum": 2/' "$dir/1/cluster.json"
 kill -HUP "${daemon[1]}"
-that 'SIGHUP says that another cluster.json is not read' in_log 1 'cluster.json: has changed since the start .service web: minimum 2, was 1.: restart resexd to use it'
+that 'SIGHUP says what puts another cluster.json in force' in_log 1 'cluster.json: has changed .service web: minimum 2, was 1.: resex cluster-reload puts it in force'
 echo '{' >"$dir/1/cluster.json"
 kill -HUP "${daemon[1]}"
 that 'and what is wrong with it' in_log 1 'cluster.json:[0-9]+:[0-9]+: not valid JSON.*correct it before the next start'
@@ -343,6 +345,101 @@ start 2
 that 'with a higher one it is up' until_says '^xen2 +2 +up ' resex 1 host-list
 stop 1 TERM
 stop 2 TERM
+
+# --- another cluster.json while they run ----------------------------------------------
+
+# change HOST ADDRESS...: another cluster.json, in force there
+change() { cluster "$1" shm "${@:2}" && resex "$1" cluster-reload; }
+# n_up HOST N: it sees N others; all_agree HOST: of no lock a member has other settings
+n_up() { until_says "^$2\$" eval "resex $1 host-list | grep -cE ' up '"; }
+all_agree() { until_says '^0$' eval "resex $1 lock-list | grep -vE '^SERVICE| -\$' | grep -c ."; }
+
+if [ "$(id -u)" -eq 0 ]; then
+	for n in 1 2 3; do
+		cluster $n shm "$shm" "$shm" "$shm"
+		start $n
+	done
+	for n in 1 2 3; do
+		that "$n sees the others" n_up $n 2
+		that "and they have the same file" all_agree $n
+	done
+	good 'a file that has not changed' '^cluster.json has not changed$' resex 1 cluster-reload
+	fails 2 resex 'unexpected argument "now"' resex 1 cluster-reload now
+
+	# A host is added: on one after the other.
+	cluster 1 shm "$shm" "$shm" "$shm" "$shm"
+	good 'a dry run tells' '^would change: host xen4 is new$' resex 1 cluster-reload -n
+	holds 'and in JSON' 'o["dry_run"] and o["changed"] and of(o["changes"], "number", 4)["kind"] == "host-added"' \
+		1 cluster-reload --dry-run
+	that 'and changes nothing' not grep -q xen4 <(resex 1 host-list)
+	good 'who needs it too' 'give these hosts the same file, and run resex cluster-reload there: xen2, xen3, xen4$' \
+		resex 1 cluster-reload
+	good 'it is in force' '^xen4 +4 +down ' resex 1 host-list
+	that 'the others say who differs' until_says '^xen1 +1 +up .* its cluster.json has other hosts: give both' \
+		resex 2 host-list
+	that 'which touches each lock' until_says '^mail .* xen1$' resex 2 lock-list
+	fails 1 resex 'the lock of mail is not broken: xen1 has other hosts, or other settings' resex 2 lock-break mail
+	for n in 2 3; do
+		good "it is in force on $n" '^in force: host xen4 is new$' change $n "$shm" "$shm" "$shm" "$shm"
+	done
+	that 'an event says that they have the same' \
+		until_says ' agreement +xen1: holds the same cluster.json as this host again$' resex 2 events
+	cluster 4 shm "$shm" "$shm" "$shm" "$shm"
+	start 4
+	for n in 1 2 3 4; do
+		that "$n sees the others, with the new one" n_up $n 3
+		that "and they all have the same file" all_agree $n
+	done
+
+	# A service is added, and another one changed: on all but one.
+	web=', "minimum": 2' services=', { "name": "cache", "number": 3 }'
+	for n in 1 2 4; do
+		good "a service is new on $n" '^in force: service cache is new$' change $n "$shm" "$shm" "$shm" "$shm"
+	done
+	that 'its lock is there' until_says '^cache +3 +xen1 +free ' resex 2 lock-list
+	that 'the one with the old file is named' until_says \
+		'^xen3 +3 +up .* its cluster.json differs in service web: give both' resex 1 host-list
+	holds 'in JSON' 'of(o["hosts"], "name", "xen3")["agrees"] is False and of(o["hosts"], "name", "xen4")["agrees"]' \
+		1 host-list
+	that 'the lock is touched' until_says '^web .* xen3$' resex 1 lock-list
+	fails 1 resex 'the lock of web is not broken: xen3 has other hosts, or other settings' resex 1 lock-break web
+	fails 1 resex 'the lock of web is not held' resex 1 lock-break --force web
+	fails 1 resex 'the lock of mail is not held' resex 1 lock-break mail
+	good 'it has the same again' '^in force: service web: minimum 2, was 1$' change 3 "$shm" "$shm" "$shm" "$shm"
+	that 'no lock is touched' all_agree 1
+
+	# What is refused changes nothing.
+	sed -i 's/"hold": "1s"/"hold": "2s"/' "$dir/1/cluster.json"
+	fails 4 resex 'cluster.json:[0-9]+:[0-9]+: hold must be equal on all hosts: stop' resex 1 cluster-reload
+	services='' cluster 1 shm "$shm" "$shm" "$shm" "$shm"
+	fails 4 resex 'cluster.json:[0-9]+:[0-9]+: service "cache" is left out: ' resex 1 cluster-reload
+	cluster 1 shm "$shm" "$shm" "$shm"
+	fails 4 resex 'cluster.json:[0-9]+:[0-9]+: host "xen4" is up and left out: stop its resexd first' \
+		resex 1 cluster-reload --dry-run
+	fails 4 resex 'host "xen4" is up and left out' resex 1 cluster-reload
+	that 'no lock is touched by it' all_agree 2
+	if as_nobody true 2>/dev/null; then
+		chmod 666 "$dir/1/sock"
+		fails 8 resex 'cluster-reload changes something: run it as root' as_nobody "$dir/resex" -s "$dir/1/sock" cluster-reload
+	fi
+
+	# A host is removed: stopped first.
+	stop 4 TERM
+	for n in 1 2 3; do
+		that "$n sees it leave" until_says '^xen4 +4 +down ' resex $n host-list
+		good "it is removed on $n" '^in force: host xen4 is left out$' change $n "$shm" "$shm" "$shm"
+	done
+	for n in 1 2 3; do
+		that "the locks are free of it on $n" all_agree $n
+		that "$n does not name it" not grep -q xen4 <(resex $n host-list)
+	done
+	for n in 1 2 3; do
+		stop $n TERM
+	done
+	unset web services
+else
+	echo "test_cluster: not root: that cluster.json can be changed is not tested"
+fi
 
 # --- three over tcp -------------------------------------------------------------------
 

@@ -6,6 +6,7 @@
 #include "tests/fakes/fake_cluster.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void add_host(struct cluster *c, const char *name, enum cluster_state state, int64_t age)
@@ -141,4 +142,40 @@ int cluster_break_result(const struct cluster *c, uint64_t ticket)
 	if (!c->result_rc)
 		mine->lock[0].word = region_word(REGION_LOCK_BROKEN, 100);
 	return c->result_rc;
+}
+
+int cluster_read_again(const struct cluster *c, struct mono now, struct cluster_conf **conf,
+		       struct cluster_changes *ch, struct conf_error *e)
+{
+	(void)now;
+	if (c->read_rc) {
+		conf_error_set(e, conf_exit(c->read_rc), "%s", c->refused);
+		return c->read_rc;
+	}
+	*conf = malloc(sizeof(**conf));
+	if (!*conf)
+		return -ENOMEM;
+	**conf = c->next;
+	*ch = c->changes;
+	return 0;
+}
+
+int cluster_reload(struct cluster *c, struct cluster_conf *conf, uint64_t *ticket)
+{
+	if (!c->reload_rc) {
+		c->conf = *conf;
+		*ticket = ++c->reloads;
+	}
+	free(conf);
+	return c->reload_rc;
+}
+
+int cluster_reload_result(struct cluster *c, uint64_t ticket)
+{
+	if (ticket != c->reloads)
+		return -ESRCH;
+	if (!c->reload_after)
+		return 0;
+	c->reload_after--;
+	return -EINPROGRESS;
 }

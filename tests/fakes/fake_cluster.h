@@ -19,6 +19,14 @@ struct cluster {
 	uint32_t result_after;
 	uint64_t ticket; /* of the newest */
 	bool forced;
+	/* Of cluster_read_again: what it returns, with the error's text, or the settings and changes. */
+	int read_rc;
+	const char *refused;
+	struct cluster_conf next;
+	struct cluster_changes changes;
+	int reload_rc;	       /* of cluster_reload */
+	uint32_t reload_after; /* cluster_reload_result is -EINPROGRESS so often */
+	uint64_t reloads;      /* ticket of the newest */
 };
 
 /*

@@ -207,7 +207,15 @@ static void write_cluster(struct world *w, struct bytes *in)
 	c->result_rc = x & 64 ? -(int)(x >> 16 & 127) : 0;
 	if (c->result_rc == -EINPROGRESS)
 		c->result_rc = 0;
-	c->result_after = (uint32_t)(x >> 6 & 3);
+	c->result_after = c->reload_after = (uint32_t)(x >> 6 & 3);
+	c->next = c->conf;
+	c->read_rc = x & 128 ? -(int)(x >> 8 & 127) : 0;
+	c->refused = "cluster.json: no";
+	c->reload_rc = x & 256 ? -(int)(x >> 16 & 127) : 0;
+	c->changes.n = (uint32_t)(x >> 24 & 3);
+	c->changes.change[0] = (struct cluster_change){ CLUSTER_HOST_CALLED, 2 };
+	c->changes.change[1] = (struct cluster_change){ CLUSTER_SERVICE_CHANGED, 1 };
+	c->changes.change[2] = (struct cluster_change){ CLUSTER_HOST_REMOVED, 3 };
 }
 
 static void check_reply(char *line)
@@ -266,13 +274,14 @@ static void ask(struct world *w, const char *line, size_t len, bool root)
 		return;
 	}
 	while ((rc = method_call(&c, &r, &result)) == CALL_LATER) {
-		FUZZ_REQUIRE(!result &&
-			     !!c.ask.serial + !!c.ticket + !!c.policy.number + c.caps.waits == 1);
+		FUZZ_REQUIRE(!result && !!c.ask.serial + !!c.ticket + !!c.reload +
+							!!c.policy.number + c.caps.waits ==
+						1);
 		c.now.ns += 10 * NS_PER_MS;
 		sampler_tick(w);
 	}
-	FUZZ_REQUIRE(!c.ticket && !c.ask.serial && !c.policy.waits && !c.caps.waits &&
-		     !w->gs->rings.readers && !w->gs->rings.next);
+	FUZZ_REQUIRE(!c.ticket && !c.reload && !c.reply && !c.ask.serial && !c.policy.waits &&
+		     !c.caps.waits && !w->gs->rings.readers && !w->gs->rings.next);
 	if (rc) {
 		FUZZ_REQUIRE(!result);
 		check_error(&c, rc);

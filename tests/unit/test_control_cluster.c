@@ -21,6 +21,7 @@ WITH_CALL(alone__every_method__says_what_to_do)
 
 	for (size_t i = 0; i < 3; i++)
 		assert_fails(*state, names[i], "", RESEX_NO_CLUSTER, "name a cluster_file");
+	assert_fails(*state, "cluster-reload", "", RESEX_NO_CLUSTER, "this host is in no cluster");
 	assert_fails(*state, "lock-break", "'service':'web'", RESEX_NO_CLUSTER,
 		     "name a cluster_file");
 }
@@ -85,6 +86,38 @@ WITH_CALL(host_list__three_hosts__says_how_each_is_seen)
 	assert_true(json_is_null(json_object_get(h, "age_ms")));
 	assert_non_null(strstr(str(h, "note"), "no resexd listens"));
 	assert_null(json_object_get(h, "beat"));
+}
+
+WITH_CALL(lists__of_hosts_with_another_file__say_it)
+{
+	struct cluster *c = with_cluster(*state);
+	static const struct {
+		enum cluster_agree agree;
+		json_type type;
+	} rows[] = { { CLUSTER_AGREE_UNREAD, JSON_NULL },
+		     { CLUSTER_AGREE_SAME, JSON_TRUE },
+		     { CLUSTER_AGREE_SERVICES, JSON_FALSE },
+		     { CLUSTER_AGREE_HOSTS, JSON_FALSE } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const json_t *lock;
+
+		c->seen[1].agree = c->lock[0].agree = rows[i].agree;
+		c->lock[0].differs = i ? &c->conf.host[1] : NULL;
+		assert_int_equal(
+			json_typeof(json_object_get(
+				row(ask(*state, "host-list", ""), "hosts", "xen2"), "agrees")),
+			rows[i].type);
+		lock = json_array_get(json_object_get(ask(*state, "lock-list", ""), "locks"), 0);
+		assert_int_equal(json_typeof(json_object_get(lock, "agreed")), rows[i].type);
+		if (i)
+			assert_string_equal(str(lock, "differs"), "xen2");
+		else
+			assert_true(json_is_null(json_object_get(lock, "differs")));
+	}
+	c->break_rc = -EXDEV;
+	assert_fails(*state, "lock-break", "'service':'web'", RESEX_FAILURE,
+		     "the lock of web is not broken: xen2 has other hosts");
 }
 
 WITH_CALL(list_hosts__guests_of_all__are_shown_with_their_caps)
@@ -186,4 +219,98 @@ WITH_CALL(lock_break__refused__says_why_and_what_to_do)
 	}
 	assert_fails(*state, "lock-break", "'service':'wbe'", RESEX_USAGE, "no service \"wbe\"");
 	assert_fails(*state, "lock-break", "", RESEX_USAGE, "give a service's name");
+}
+
+/* --- cluster-reload ------------------------------------------------------------------ */
+
+/* The file has a fourth host, another minimum of web, and a client. */
+static struct cluster *with_changes(struct guests_rig *g)
+{
+	struct cluster *c = with_cluster(g);
+
+	c->next = c->conf;
+	c->next.host[3] = (struct cluster_host){ .name = "xen4", .number = 4 };
+	c->next.hosts = 4;
+	c->next.service[0].minimum = 3;
+	c->next.client[0] = (struct cluster_client){ .name = "peek", .number = 9 };
+	c->next.clients = 1;
+	c->changes = (struct cluster_changes){ .n = 3,
+					       .change = { { CLUSTER_HOST_ADDED, 4 },
+							   { CLUSTER_CLIENT_CHANGED, 9 },
+							   { CLUSTER_SERVICE_CHANGED, 1 } } };
+	return c;
+}
+
+static void assert_change(const json_t *r, size_t i, const char *kind, const char *text)
+{
+	const json_t *o = json_array_get(json_object_get(r, "changes"), i);
+
+	assert_string_equal(str(o, "kind"), kind);
+	assert_non_null(strstr(str(o, "text"), text));
+}
+
+WITH_CALL(cluster_reload__changes__are_named_once_they_are_in_force)
+{
+	struct cluster *c = with_changes(*state);
+	const json_t *r;
+
+	c->reload_after = 3;
+	r = ask(*state, "cluster-reload", "");
+	assert_int_equal(c->reload_after, 0);
+	assert_int_equal(c->reloads, 1);
+	assert_int_equal(c->conf.hosts, 4);
+	assert_true(json_is_true(json_object_get(r, "changed")));
+	assert_true(json_is_false(json_object_get(r, "dry_run")));
+	assert_int_equal(json_array_size(json_object_get(r, "changes")), 3);
+	assert_change(r, 0, "host-added", "host xen4 is new");
+	assert_change(r, 1, "client-changed", "client peek is new");
+	assert_change(r, 2, "service-changed", "minimum 3");
+	assert_int_equal(json_array_size(json_object_get(r, "others")), 3);
+	assert_string_equal(json_string_value(json_array_get(json_object_get(r, "others"), 2)),
+			    "xen4");
+}
+
+WITH_CALL(cluster_reload__dry_run_or_nothing_new__puts_nothing_in_force)
+{
+	struct cluster *c = with_changes(*state);
+	const json_t *r = ask(*state, "cluster-reload", "'dry_run':true");
+
+	assert_true(json_is_true(json_object_get(r, "dry_run")));
+	assert_int_equal(json_array_size(json_object_get(r, "changes")), 3);
+	c->changes.n = 0;
+	r = ask(*state, "cluster-reload", "");
+	assert_true(json_is_false(json_object_get(r, "changed")));
+	assert_int_equal(json_array_size(json_object_get(r, "others")), 0);
+	assert_int_equal(c->reloads, 0);
+	/* Of clients the other members need not know. */
+	c->changes = (struct cluster_changes){ .n = 1,
+					       .change = { { CLUSTER_CLIENT_CHANGED, 9 } } };
+	r = ask(*state, "cluster-reload", "");
+	assert_int_equal(json_array_size(json_object_get(r, "others")), 0);
+	assert_int_equal(c->reloads, 1);
+}
+
+WITH_CALL(cluster_reload__refused__says_why_and_where)
+{
+	static const struct {
+		int read, reload, exit;
+		const char *says;
+	} rows[] = {
+		{ -EPERM, 0, RESEX_BAD_CONFIG, "c.json:3:1: hold must be equal" },
+		{ -EINVAL, 0, RESEX_BAD_CONFIG, "c.json:3:1: hold must be equal" },
+		{ -EACCES, 0, RESEX_PERMISSION, "c.json:3:1" },
+		{ -ENOMEM, 0, RESEX_FAILURE, "Cannot allocate memory" },
+		{ 0, -EBUSY, RESEX_BUSY, "try again" },
+		{ 0, -EAGAIN, RESEX_BUSY, "try again" },
+		{ 0, -ENOMEM, RESEX_FAILURE, "Cannot allocate memory" },
+	};
+	struct cluster *c = with_changes(*state);
+
+	c->refused = "c.json:3:1: hold must be equal on all hosts";
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		c->read_rc = rows[i].read;
+		c->reload_rc = rows[i].reload;
+		assert_fails(*state, "cluster-reload", "", rows[i].exit, rows[i].says);
+		assert_int_equal(c->reloads, 0);
+	}
 }

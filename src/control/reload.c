@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * reload: the method cluster-reload: cluster.json is read again, and what has changed comes into
+ * force. conf/cluster_change.h says what may change while the cluster runs.
+ *
+ * The reply names the changes. They are known before the settings are in force, and not afterwards:
+ * so it is made at the first call, and kept until the cluster's thread has taken the settings over.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cluster/cluster.h"
+#include "src/control/methods_priv.h"
+
+static const char *kind_text(enum cluster_change_kind kind)
+{
+	static const char *const text[] = { [CLUSTER_HOST_ADDED] = "host-added",
+					    [CLUSTER_HOST_REMOVED] = "host-removed",
+					    [CLUSTER_HOST_CALLED] = "host-changed",
+					    [CLUSTER_CLIENT_CHANGED] = "client-changed",
+					    [CLUSTER_SERVICE_ADDED] = "service-added",
+					    [CLUSTER_SERVICE_CHANGED] = "service-changed" };
+
+	return text[kind];
+}
+
+static json_t *changes_of(const struct cluster_conf *from, const struct cluster_conf *to,
+			  const struct cluster_changes *ch)
+{
+	json_t *arr = json_array();
+
+	for (uint32_t i = 0; i < ch->n; i++) {
+		char text[CLUSTER_CHANGE_TEXT];
+		json_t *o = json_object();
+
+		cluster_change_text(from, to, &ch->change[i], text);
+		put_s(o, "kind", kind_text(ch->change[i].kind));
+		put_u(o, "number", ch->change[i].number);
+		put_s(o, "text", text);
+		json_array_append_new(arr, o);
+	}
+	return arr;
+}
+
+/* Clients are in no agreement: each member may take them over when it likes. */
+static bool is_for_all(const struct cluster_changes *ch)
+{
+	for (uint32_t i = 0; i < ch->n; i++)
+		if (ch->change[i].kind != CLUSTER_CLIENT_CHANGED)
+			return true;
+	return false;
+}
+
+/* The hosts that must get the same file. */
+static json_t *others_of(const struct cluster_conf *to, const struct cluster_changes *ch)
+{
+	json_t *arr = json_array();
+
+	for (uint32_t i = 0; is_for_all(ch) && i < to->hosts; i++)
+		if (i != to->self)
+			json_array_append_new(arr, json_string(to->host[i].name));
+	return arr;
+}
+
+static json_t *reply_of(const struct cluster_conf *from, const struct cluster_conf *to,
+			const struct cluster_changes *ch, bool dry_run)
+{
+	json_t *o = json_object();
+
+	put_b(o, "changed", ch->n > 0);
+	put_b(o, "dry_run", dry_run);
+	json_object_set_new(o, "changes", changes_of(from, to, ch));
+	json_object_set_new(o, "others", others_of(to, ch));
+	return o;
+}
+
+static int reload_failed(struct call *c, int rc)
+{
+	if (rc == -EBUSY || rc == -EAGAIN)
+		return call_fail(c, RESEX_BUSY,
+				 "another cluster-reload, or too many lock-breaks, have no result "
+				 "yet: try again");
+	return call_fail(c, RESEX_FAILURE, "cluster.json is not put in force: %s", strerror(-rc));
+}
+
+/* The first call. CALL_LATER: the settings come into force. */
+static int begin(struct call *c, struct cluster *cl, bool dry_run, json_t **result)
+{
+	struct cluster_conf *conf = NULL;
+	struct cluster_changes ch = { 0 };
+	struct conf_error e = { 0 };
+	json_t *reply;
+	int rc = cluster_read_again(cl, c->now, &conf, &ch, &e);
+
+	if (rc == -ENOMEM)
+		return reload_failed(c, rc);
+	/* Not its exit code for a file that may not be read: the change is what is refused. */
+	if (rc)
+		return call_fail(c, rc == -EPERM ? RESEX_BAD_CONFIG : e.exit, "%s", e.text);
+	reply = reply_of(cluster_conf(cl), conf, &ch, dry_run);
+	if (dry_run || !ch.n) {
+		free(conf);
+		*result = reply;
+		return 0;
+	}
+	rc = cluster_reload(cl, conf, &c->reload);
+	if (rc) {
+		json_decref(reply);
+		return reload_failed(c, rc);
+	}
+	c->reply = reply;
+	return CALL_LATER;
+}
+
+int cmd_cluster_reload(struct call *c, const json_t *params, json_t **result)
+{
+	bool dry_run = json_is_true(json_object_get(params, "dry_run"));
+	struct cluster *cl = cluster_of(c);
+
+	if (!cl)
+		return c->exit;
+	if (!c->reload)
+		return begin(c, cl, dry_run, result);
+	if (cluster_reload_result(cl, c->reload) == -EINPROGRESS)
+		return CALL_LATER;
+	/* -ESRCH: another reload came after it, so it is over, too. */
+	*result = c->reply;
+	c->reply = NULL;
+	c->reload = 0;
+	return 0;
+}
