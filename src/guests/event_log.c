@@ -19,7 +19,7 @@ static bool is_routine(const char *kind)
 static struct event_log *log_of(struct guests *gs, const char *kind)
 {
 	/* Other hosts, or any program that reaches this one, can cause these at any rate. */
-	if (!strcmp(kind, "alarm") || !strcmp(kind, "host"))
+	if (!strcmp(kind, "alarm") || !strcmp(kind, "host") || !strcmp(kind, "agreement"))
 		return &gs->foreign;
 	return is_routine(kind) ? &gs->routine : &gs->rare;
 }

@@ -562,17 +562,23 @@ WITH_RIG(events__that_come_all_the_time__do_not_drive_out_the_others)
 	assert_string_equal(rig_event(g, "guest-gone")->text, "last");
 }
 
-/* Whoever can send packets can cause alarms; a host that holds the key can come and go. */
-WITH_RIG(alarms_and_hosts__by_the_thousand__drive_out_nothing_else)
+/*
+ * Any program that can send packets can cause alarms; a host that holds the key can come and go,
+ * and publish other settings each time.
+ */
+WITH_RIG(events_of_hosts__by_the_thousand__drive_out_nothing_else)
 {
+	static const char *const of_hosts[] = { "alarm", "host", "agreement" };
 	struct guests_rig *g = *state;
 
 	guests_event(g->gs, WALL, "x", "guest-new", "first");
 	guests_event(g->gs, WALL, "x", "cap", "second");
 	for (int i = 0; i < 3 * GUESTS_EVENTS; i++)
-		guests_event(g->gs, WALL, "", i % 2 ? "alarm" : "host", "number %d", i);
+		guests_event(g->gs, WALL, "", of_hosts[i % 3], "number %d", i);
 	assert_string_equal(rig_event(g, "guest-new")->text, "first");
 	assert_string_equal(rig_event(g, "cap")->text, "second");
-	assert_int_equal(rig_events(g, "alarm") + rig_events(g, "host"), GUESTS_EVENTS);
-	assert_string_equal(rig_event(g, "alarm")->text, "number 3071");
+	assert_int_equal(rig_events(g, "alarm") + rig_events(g, "host") +
+				 rig_events(g, "agreement"),
+			 GUESTS_EVENTS);
+	assert_string_equal(rig_event(g, "agreement")->text, "number 3071");
 }
