@@ -13,6 +13,7 @@
 
 #include "src/control/proto.h"
 #include "src/util/clock.h"
+#include "tests/fakes/fake_cluster.h"
 #include "tests/unit/guests_rig.h"
 #include "tests/unit/unit.h"
 
@@ -403,6 +404,42 @@ static void wait_ms(struct fixture *f, int ms)
 		usleep(1000);
 		loop(f);
 	}
+}
+
+#define RELOAD_REQUEST "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"cluster-reload\"}\n"
+
+/* The second one is pending at the end: what the connection keeps of it is freed (ASan). */
+RIG_TEST(cluster_reload__is_answered_once_it_is_in_force)
+{
+	static struct cluster c;
+	struct fixture *f = *state;
+	struct conf_error e = { 0 };
+	int fd;
+
+	fake_cluster_open(&c);
+	c.next = c.conf;
+	c.next.service[0].minimum = 3;
+	c.changes = (struct cluster_changes){ .n = 1, .change = { { CLUSTER_SERVICE_CHANGED, 1 } } };
+	control_close(f->control);
+	f->control = NULL;
+	if (control_open(&f->control, f->base, f->rig->gs, &c, &e))
+		fail_msg("%s", e.text);
+	fd = dial(f);
+	c.reload_after = UINT32_MAX;
+	say(f, fd, RELOAD_REQUEST);
+	wait_ms(f, 60);
+	assert_string_equal(hear(f, fd), "");
+	assert_non_null(strstr(ask(f, dial(f), 3), "\"id\":3,"));
+	c.reload_after = 0;
+	wait_ms(f, 60);
+	assert_non_null(strstr(hear(f, fd), "service web: minimum 3, was "));
+	assert_int_equal(c.reloads, 1);
+	c.next.service[0].minimum = 4;
+	c.reload_after = UINT32_MAX;
+	say(f, fd, RELOAD_REQUEST);
+	wait_ms(f, 60);
+	assert_int_equal(c.reloads, 2);
+	assert_string_equal(hear(f, fd), "");
 }
 
 /* A request that only the sampler can answer delays no other, and one answer serves all. */
