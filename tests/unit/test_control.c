@@ -419,7 +419,8 @@ RIG_TEST(cluster_reload__is_answered_once_it_is_in_force)
 	fake_cluster_open(&c);
 	c.next = c.conf;
 	c.next.service[0].minimum = 3;
-	c.changes = (struct cluster_changes){ .n = 1, .change = { { CLUSTER_SERVICE_CHANGED, 1 } } };
+	c.changes = (struct cluster_changes){ .n = 1,
+					      .change = { { CLUSTER_SERVICE_CHANGED, 1 } } };
 	control_close(f->control);
 	f->control = NULL;
 	if (control_open(&f->control, f->base, f->rig->gs, &c, &e))
