@@ -53,9 +53,9 @@ static void service_of_record(const struct region_service *r, struct cluster_ser
 }
 
 /*
- * The services that are the same, as bits of conf->service[]. The records may be newer or older than
- * the host record, which was read before them: they are believed if they have its digest. 0, or
- * -EAGAIN.
+ * The services that are the same, as bits of conf->service[]. The records may be newer or older
+ * than the host record, which was read before them: they are believed if they have its digest.
+ * 0, or -EAGAIN.
  */
 static int same_services(const struct cluster_conf *conf, const struct peer_seen *p, uint64_t *same)
 {

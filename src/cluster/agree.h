@@ -25,7 +25,7 @@
  *	a link to a host that is left out ends	PUBLISH_BEFORE_CUT: worker_reload.c
  *	before that is published
  *
- * A member that is dead keeps what was read of it last: it reads all others before it decides again.
+ * What was last read of a dead member counts: it reads all others before it decides again.
  */
 #ifndef RESEX_CLUSTER_AGREE_H
 #define RESEX_CLUSTER_AGREE_H

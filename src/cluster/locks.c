@@ -125,7 +125,7 @@ void locks_renumber(struct locks *l, const struct cluster_conf *old,
 		for (uint32_t k = 0; k < old->services; k++)
 			if (old->service[k].number == conf->service[i].number)
 				l->seen[i] = was[k];
-	/* A READ that is pending began with the old span: the words beyond it are read next time. */
+	/* A READ that is pending began with the old span: the rest is read next time. */
 }
 
 static bool is_held(uint64_t word)

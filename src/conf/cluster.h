@@ -2,9 +2,9 @@
 /*
  * cluster: cluster.json (man cluster.json(5)): which hosts share state, and how.
  *
- * Read when resexd or a client starts, and by resex cluster-reload (cluster_change.h). The same file
- * can be used on every host. Errors
- * name file, line, column, the value and the remedy (src/util/conf.h).
+ * Read when resexd or a client starts, and by resex cluster-reload (cluster_change.h). The same
+ * file can be used on every host. Errors name file, line, column, the value and the remedy
+ * (src/util/conf.h).
  */
 #ifndef RESEX_CONF_CLUSTER_H
 #define RESEX_CONF_CLUSTER_H

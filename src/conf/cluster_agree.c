@@ -14,8 +14,8 @@
  * Locks are safe only among hosts that agree on the home of each lock, on how long a lease lasts,
  * and on the services. The transport refuses a host with other rules (hello.h). The digests of the
  * other parts are in each host's region, and src/cluster/agree.c compares them: a host decides
- * nothing that a difference touches. Keys that hosts may set for themselves are in no part: names of hosts,
- * addresses, key file, how often a host reads others, how many callers it accepts.
+ * nothing that a difference touches. Keys that hosts may set for themselves are in no part: names
+ * of hosts, addresses, key file, how often a host reads others, how many callers it accepts.
  *
  * Each number is the first 8 bytes of a SHA-256, little endian; 1 in place of 0, which says "not
  * given". What is digested, all little endian:

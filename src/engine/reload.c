@@ -38,7 +38,7 @@ static int read_and_apply(struct engine *e, struct conf_error *err)
 	return 0;
 }
 
-/* cluster.json is only compared: other hosts must hold the same, and resex cluster-reload says so. */
+/* cluster.json is only compared: resex cluster-reload puts it in force. */
 static void warn_of_changed_cluster(struct engine *e)
 {
 	struct cluster_conf *now = NULL;

@@ -2,11 +2,11 @@
 /*
  * peers: one reading of each host, made of jobs.
  *
- * A job is one READ: of a header, of a host record, of several guests, or of several services. A scan gives each
- * host whose link is up, and whose last reading is over, the jobs that are known in advance. A
- * result may add more jobs, or repeat a job whose record was torn. When no job is left, the
- * reading is complete and replaces the one before; or it failed: then the old reading stays, with
- * the cause of the failure. Each host is read for itself: a slow one delays no other.
+ * A job is one READ: of a header, of a host record, of several guests, or of several services. A
+ * scan gives each host whose link is up, and whose last reading is over, the jobs that are known in
+ * advance. A result may add more jobs, or repeat a job whose record was torn. When no job is left,
+ * the reading is complete and replaces the one before; or it failed: then the old reading stays,
+ * with the cause of the failure. Each host is read for itself: a slow one delays no other.
  *
  * src/cluster starts a scan every scan_ns and passes the transport's events on. region.c
  * says which bytes to READ and checks them; the checks of records are hostile-input checks, since
@@ -140,8 +140,8 @@ static void add_guests(struct peer *h, uint32_t n)
 
 /*
  * The services of a host whose record has another digest of them than last time. After that record:
- * its owner publishes services before their digest. They replace those of last time at once; readers
- * compare their digest with the record's.
+ * its owner publishes services before their digest. They replace those of last time at once;
+ * readers compare their digest with the record's.
  */
 static void add_services(struct peer *h, const struct region_host *r)
 {

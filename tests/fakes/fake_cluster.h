@@ -19,7 +19,7 @@ struct cluster {
 	uint32_t result_after;
 	uint64_t ticket; /* of the newest */
 	bool forced;
-	/* Of cluster_read_again: what it returns, with the error's text, or the settings and changes. */
+	/* Of cluster_read_again: what it returns, with the error's text or the settings. */
 	int read_rc;
 	const char *refused;
 	struct cluster_conf next;
