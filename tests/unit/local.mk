@@ -188,7 +188,7 @@ tests_unit_test_guests_cross_LDADD = $(GUESTS_LIBS)
 tests_unit_test_guests_conf_SOURCES = tests/unit/test_guests_conf.c $(GUESTS_RIG)
 tests_unit_test_guests_conf_LDADD = $(GUESTS_LIBS)
 tests_unit_test_control_cmds_LDADD = $(GUESTS_LIBS)
-tests_unit_test_control_SOURCES = tests/unit/test_control.c tests/fakes/fake_cluster.c \
+tests_unit_test_control_SOURCES = tests/unit/test_control.c tests/unit/server_rig.h tests/fakes/fake_cluster.c \
 	tests/fakes/fake_cluster.h $(GUESTS_RIG)
 tests_unit_test_control_LDADD = $(GUESTS_LIBS)
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c tests/unit/tmpdir.h tests/unit/prop.h

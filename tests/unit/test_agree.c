@@ -12,7 +12,8 @@
 #define WEB_2		      S("web", "1", ", \"minimum\": 2")
 #define MAIL		      S("mail", "9", "")
 #define DB		      S("db", "4", "")
-#define H(n)		      "{\"name\": \"x" n "\", \"number\": " n ", \"address\": \"10.0.0." n "\"}"
+#define AT(n)		      "\"address\": \"10.0.0." n "\""
+#define H(n)		      "{\"name\": \"x" n "\", \"number\": " n ", " AT(n) "}"
 #define THREE		      H("1") ", " H("2") ", " H("3")
 
 enum { US = 1, OTHER = 2, THIRD = 3, WEB_AT = 0, MAIL_AT = 1, VIEW = 40 };
