@@ -114,7 +114,7 @@ static inline void observe_one(struct sampler *s, struct slot *sl, struct mono n
 		return;
 	if (sl->looked) {
 		usage_add(u, &sl->last_look);
-		u->backlog = 0; /* the scan counts it */
+		u->backlog = u->queues = 0; /* the scan counts them */
 		sl->looked = false;
 		sl->worked = true;
 	}

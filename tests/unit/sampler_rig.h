@@ -82,7 +82,8 @@ void scan_guest(struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struc
 	u->bytes_recv += sc->add.bytes_recv;
 	u->wrs += sc->add.wrs;
 	u->lost += sc->add.lost;
-	u->backlog = sc->add.backlog;
+	u->backlog += sc->add.backlog;
+	u->queues += sc->add.backlog > 0;
 	*rep = sc->report;
 	rep->slot = u->slot;
 	for (uint64_t i = 0; whole && i < rep->n; i++) /* who reports has a window */
@@ -99,6 +100,7 @@ void scan_rested(struct scan_guest *g, struct usage *u)
 
 	u->mtus_sent += sc->rested_mtus;
 	u->backlog += sc->rested_mtus;
+	u->queues += sc->rested_mtus > 0;
 	sc->rested_mtus = 0;
 }
 

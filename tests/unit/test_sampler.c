@@ -44,6 +44,7 @@ WITH_RIG(adopt__rested_ring_worked_before__is_charged_once)
 	uint64_t before, charged;
 
 	rig_settled(g, 3, 7);
+	g->scan[3].add = (struct usage){ .mtus_sent = 2, .backlog = 4 };
 	rig_tick(g, MS);
 	before = slot_total(&g->s.slot[3]).mtus_sent;
 	charged = (uint64_t)rig_account(g, 3)->charged_io.m;
@@ -51,13 +52,12 @@ WITH_RIG(adopt__rested_ring_worked_before__is_charged_once)
 		g->scan[3].rested_mtus = 500;
 		rig_publish(g);
 		rig_tick(g, MS);
-		assert_int_equal(g->s.in.guest[0].usage.mtus_sent, g->scan[3].add.mtus_sent + 500);
-		assert_int_equal(g->s.in.guest[0].usage.backlog, g->scan[3].add.backlog);
+		assert_int_equal(g->s.in.guest[0].usage.mtus_sent, 2 + 500);
+		assert_int_equal(g->s.in.guest[0].usage.backlog, 4);
+		assert_int_equal(g->s.in.guest[0].usage.queues, 1);
 		assert_int_equal(g->s.in.guest[0].usage.link, 0);
 		rig_tick(g, MS);
-		assert_int_equal(g->s.in.guest[0].usage.mtus_sent, g->scan[3].add.mtus_sent);
-		assert_int_equal(slot_total(&g->s.slot[3]).mtus_sent,
-				 before + 500 * i + 2 * i * g->scan[3].add.mtus_sent);
+		assert_int_equal(slot_total(&g->s.slot[3]).mtus_sent, before + 504 * i);
 	}
 	assert_true((uint64_t)rig_account(g, 3)->charged_io.m > charged);
 }
