@@ -108,6 +108,7 @@ int ring_resume(struct ring *r, const struct ring_desc *desc, const volatile voi
 	r->desc = *desc;
 	r->mem = mem;
 	r->gap_ns = gap_ns > 0 ? gap_ns : 0;
+	r->gapped = true;
 	r->fault_delivered = false;
 	return 1;
 }

@@ -28,6 +28,56 @@ static void add_totals(struct ring *r, const struct sample *s)
 		t->laps++;
 }
 
+/* False: s has more than work of the kind that is held, or is too much. */
+static bool hold(struct ring *r, const struct sample *s)
+{
+	struct ring_held *h = &r->held;
+	bool recv = r->held_kind == OP_READ;
+	uint64_t mtus = recv ? s->mtus_recv : s->mtus_sent;
+
+	if (s->flags | s->lost | s->errors | s->bytes_bound | (s->ops[r->held_kind] ^ s->seen) |
+	    (recv ? s->mtus_sent | s->bytes_sent : s->mtus_recv | s->bytes_recv))
+		return false;
+	if (s->wrs != s->seen || ((h->wrs + s->wrs) | (h->mtus + mtus)) > UINT32_MAX)
+		return false;
+	h->wrs += (uint32_t)s->wrs;
+	h->mtus += (uint32_t)mtus;
+	h->bytes += recv ? s->bytes_recv : s->bytes_sent;
+	return true;
+}
+
+static void add_held(const struct ring *r, struct ring_totals *t)
+{
+	const struct ring_held *h = &r->held;
+
+	t->wrs += h->wrs;
+	t->seen += h->wrs;
+	t->ops[r->held_kind] += h->wrs;
+	*(r->held_kind == OP_READ ? &t->mtus_recv : &t->mtus_sent) += h->mtus;
+	*(r->held_kind == OP_READ ? &t->bytes_recv : &t->bytes_sent) += h->bytes;
+}
+
+/* The next samples are likely to be of the kind of this one. */
+static void hold_kind_of(struct ring *r, const struct sample *s)
+{
+	uint8_t kind = 0;
+
+	while (kind < OP_KINDS - 1 && !s->ops[kind])
+		kind++;
+	add_held(r, &r->totals);
+	r->held = (struct ring_held){ 0 };
+	r->held_kind = kind;
+}
+
+static void count(struct ring *r, const struct sample *s)
+{
+	if (r->desc.kind == RING_SQ && hold(r, s))
+		return;
+	if (s->seen)
+		hold_kind_of(r, s);
+	add_totals(r, s);
+}
+
 /* As memset, which for this size costs as much as reading an entry when inlined. */
 static void clear_sample(struct sample *s)
 {
@@ -84,17 +134,18 @@ int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out)
 		return -EBADMSG;
 	out->ring = r->desc.id;
 	elapsed_ns = elapsed_ns > 0 ? elapsed_ns : 0;
-	rc = r->ops->sample(&r->desc, &r->mem, r->state, elapsed_ns + r->gap_ns, out, &fault,
-			    &r->totals.qpn);
-	r->gap_ns = 0;
+	if (r->gapped)
+		elapsed_ns += r->gap_ns;
+	r->gapped = false;
+	rc = r->ops->sample(&r->desc, &r->mem, r->state, elapsed_ns, out, &fault, &r->totals.qpn);
 	if (rc) { /* no part of a sample at fault is trusted */
 		clear_sample(out);
-		r->fault = fault;
+		r->fault = (uint8_t)fault;
 		return -EBADMSG;
 	}
-	if (r->skip_history && (out->flags & SAMPLE_HISTORY))
+	if ((out->flags & SAMPLE_HISTORY) && r->skip_history)
 		drop_history(out);
-	add_totals(r, out);
+	count(r, out);
 	note_read(r);
 	return 0;
 }
@@ -108,7 +159,7 @@ void ring_watch(const struct ring *r, struct ring_quiet *q)
 
 enum ring_fault ring_fault(const struct ring *r)
 {
-	return r->fault;
+	return (enum ring_fault)r->fault;
 }
 
 bool ring_fault_delivered(const struct ring *r)
@@ -134,6 +185,7 @@ void ring_set_bounded(struct ring *r)
 void ring_totals(const struct ring *r, struct ring_totals *t)
 {
 	*t = r->totals;
+	add_held(r, t);
 	if (__atomic_load_n(&r->bounded, __ATOMIC_RELAXED))
 		t->flags |= SAMPLE_WRS_BOUNDED;
 }

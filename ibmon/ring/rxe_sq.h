@@ -31,6 +31,7 @@ struct rxe_noted {
 
 /* What is remembered of a send queue from one sample to the next. */
 struct rxe_sq {
+	/* Two cache lines with all that rxe_sample_run() and sq_quiet() use. */
 	uint32_t cons;	   /* completions before this slot are counted */
 	uint32_t ssn;	   /* of the newest counted; 2^32 - 1 when there was none yet */
 	uint32_t raw_ssn;  /* in the newest completed slot as it was read, right or wrong */
@@ -41,11 +42,6 @@ struct rxe_sq {
 	uint32_t path_mtu; /* given or inferred; 0: not known */
 	uint32_t owed;	   /* lost entries that no packet number has covered yet */
 	uint32_t settled;  /* of these, charged by guess */
-	int64_t owed_ns;   /* for how long nothing was completed meanwhile */
-	int64_t zeroed_ns; /* for how long it has looked like a new ring; */
-	int64_t partly_ns; /* as if RESET had wiped only a part of it */
-	uint64_t advanced; /* MTUs of these that were charged by length */
-	uint64_t guessed;  /* and by guess */
 	uint32_t largest;  /* message seen, in MTUs */
 	uint32_t posted;   /* entries posted before the last sample, after the one before it */
 	uint32_t unstable; /* samples in a row in which the consumer kept moving */
@@ -58,8 +54,15 @@ struct rxe_sq {
 	bool connected;		   /* did what UD cannot do */
 	bool ud;		   /* last SEND was to an address handle */
 	uint64_t msgs, sent, recv; /* seen messages of connected kind and their MTUs */
+	int64_t zeroed_ns;	   /* for how long it has looked like a new ring; */
+	int64_t partly_ns;	   /* as if RESET had wiped only a part of it */
+	uint64_t advanced;	   /* MTUs of owed entries that were charged by length */
+	uint64_t guessed;	   /* and by guess */
+	int64_t owed_ns;	   /* for how long nothing was completed meanwhile */
 	struct rxe_noted noted[];  /* by slot */
 };
+
+static_assert(offsetof(struct rxe_sq, guessed) <= 128, "what most samples use is two lines");
 
 /* A copy of the fields of an entry that are used. */
 struct rxe_entry {

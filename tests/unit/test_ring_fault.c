@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ring_rxe: rings that are not, or no longer, what they were; and completion queues. */
+#include "ibmon/ring/ops.h"
 #include "tests/unit/ring_rig.h"
 #include "tests/unit/unit.h"
 
@@ -280,6 +281,28 @@ TEST(fault__every_reason__has_its_sentence)
 			assert_string_not_equal(text, ring_fault_text((enum ring_fault)k));
 	}
 	assert_non_null(ring_fault_text((enum ring_fault)99));
+}
+
+/* Time allows more for one sample after a ring was resumed. */
+TEST(fault__number_jumps_after_it_was_resumed__is_one_but_at_once)
+{
+	for (int samples = 0; samples <= 1; samples++) {
+		struct fixture *x = started(16, FAKE_RC, 1024);
+
+		fake_do(&x->f, FAKE_WRITE, 1);
+		sample(x);
+		assert_int_equal(ring_resume(x->r, &x->f.desc, x->f.mem, x->f.len, 200 * MS, false),
+				 1);
+		for (int i = 0; i < samples; i++)
+			sample(x);
+		fake_do(&x->f, FAKE_WRITE, 1);
+		fake_put_entry(&x->f, 1, FAKE_WQE_SSN, 10 * 1000 * 1000);
+		if (samples)
+			assert_fault(x, RING_FAULT_JUMP);
+		else
+			sample(x);
+		done(x);
+	}
 }
 
 /* A forged ssn must not charge four thousand million work requests for one millisecond. */

@@ -641,17 +641,45 @@ TEST(totals__after_many_samples__are_their_sums)
 		fake_do(&x->f, FAKE_FETCH_ADD, 8);
 		sample(x);
 	}
+	fake_do(&x->f, FAKE_FETCH_ADD, 8);
+	sample(x); /* the next one is of the same kind, but failed */
+	fake_do(&x->f, FAKE_FETCH_ADD, 8);
+	fake_put_entry(&x->f, x->f.done - 1, FAKE_WQE_STATUS, FAKE_REMOTE_ERROR);
+	sample(x);
 	ring_totals(x->r, &t);
-	assert_int_equal(t.wrs, 100);
-	assert_int_equal(t.seen, 100);
+	assert_int_equal(t.wrs, 102);
+	assert_int_equal(t.seen, 102);
+	assert_int_equal(t.errors, 1);
+	assert_int_equal(t.flags, SAMPLE_HISTORY);
 	assert_int_equal(t.lost, 0);
 	assert_int_equal(t.mtus_recv, 250);
-	assert_int_equal(t.mtus_sent, 50);
+	assert_int_equal(t.mtus_sent, 51);
 	assert_int_equal(t.bytes_recv, 250000);
 	assert_int_equal(t.ops[OP_READ], 50);
-	assert_int_equal(t.ops[OP_FETCH_ADD], 50);
+	assert_int_equal(t.ops[OP_FETCH_ADD], 52);
 	assert_int_equal(t.qpn, 17);
 	assert_int_equal(ring_desc(x->r)->number, 17);
+	done(x);
+}
+
+TEST(totals__more_than_32_bits_of_each_kind__are_their_sums)
+{
+	struct fixture *x = started(16, FAKE_RC, 256);
+	struct ring_totals t, sum = { 0 };
+
+	for (int i = 0; i < 1200; i++) {
+		fake_do(&x->f, i < 600 ? FAKE_WRITE : FAKE_READ, 1u << 31);
+		assert_int_equal(ring_sample(x->r, 10000 * MS, &x->s), 0);
+		sum.mtus_sent += x->s.mtus_sent;
+		sum.mtus_recv += x->s.mtus_recv;
+		ring_totals(x->r, &t);
+		assert_int_equal(t.mtus_sent, sum.mtus_sent);
+		assert_int_equal(t.mtus_recv, sum.mtus_recv);
+		assert_int_equal(t.bytes_sent + t.bytes_recv, ((uint64_t)i + 1) << 31);
+		assert_int_equal(t.wrs, i + 1);
+		assert_int_equal(t.ops[OP_WRITE] + t.ops[OP_READ], i + 1);
+	}
+	assert_true(t.mtus_sent > UINT32_MAX && t.mtus_recv > UINT32_MAX);
 	done(x);
 }
 
