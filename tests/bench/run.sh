@@ -21,11 +21,13 @@ while [ $# -gt 0 ]; do
 done
 [ ${#names[@]} -gt 0 ] || names=(report tick list transport onesided lock recovery hosts)
 
-# In a VM, since it takes a device: soft-RoCE. Some minutes; not in what runs by default.
+# In VMs, since it takes a device: soft-RoCE. Some minutes; not in what runs by default. The table beside
+# perftest counts instructions, and says what that can show.
 verbs() {
 	local work=${RESEX_TESTBED_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/resex-testbed}
 
-	tests/system/run.sh transport-bench && cat "$work/logs/transport-bench/bench.txt"
+	tests/system/run.sh transport-bench transport-parts &&
+		cat "$work/logs/transport-bench/bench.txt" "$work/logs/transport-parts/bench.txt"
 }
 
 # In a VM, too: beats of the agent beside 5,000 processes.

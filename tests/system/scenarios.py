@@ -35,6 +35,8 @@ import sc_transport_bench
 BEDS = {
     "plain": ({"kind": "plain", "memory": 512, "limit": 120}, None),
     "verbs": ({"kind": "plain", "memory": 1024, "limit": 900}, None),
+    # Instructions are compared: one CPU, so that each of them is in the time of an operation.
+    "verbs-counted": ({"kind": "plain", "memory": 1024, "limit": 900, "cpus": 1, "instruction_ns": 1}, None),
     # Small, so that the pages of a process that exited are soon used again: the rings of "dead".
     "small": ({"kind": "plain", "memory": 384, "limit": 300, "cpus": 1}, None),
     "cable": ({"kind": "plain", "memory": 512, "limit": 600, "cpus": 1, "cable": sc_transport.CABLE}, None),
@@ -68,8 +70,10 @@ ALL = [
              "record the golden rings of rxe anew, for tests/golden/rxe", "deep"),
     Scenario("transport-hosts", "cable", sc_transport.hosts,
              "two machines without Xen on a cable: the first part of hosts, and one that dies", "deep"),
-    Scenario("transport-bench", "verbs", sc_transport_bench.transport_bench,
+    Scenario("transport-bench", "verbs-counted", sc_transport_bench.transport_bench,
              "what an operation of the transport takes beside perftest's (for ./dev bench verbs)", "named"),
+    Scenario("transport-parts", "verbs", sc_transport_bench.transport_parts,
+             "how fast the transport reads a large part, and its longest poll (for ./dev bench verbs)", "named"),
     Scenario("agent-load", "verbs", sc_agent.agent_load,
              "how late the agent's heartbeats are beside 5,000 processes (for ./dev bench agent)", "named"),
     Scenario("hello", "pair", sc_hello.hello,
