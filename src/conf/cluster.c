@@ -434,14 +434,26 @@ struct reader {
 };
 
 /* After a power cut all hosts and clients call at once. */
-static void set_callers(struct cluster_conf *c)
+uint64_t cluster_callers_default(const struct cluster_conf *c)
 {
 	uint32_t all = c->hosts + c->clients;
 
+	return all > CALLERS_MIN ? all : CALLERS_MIN;
+}
+
+uint64_t cluster_callers_second_default(const struct cluster_conf *c)
+{
+	uint32_t all = c->hosts + c->clients;
+
+	return all > CALLERS_SECOND_MIN ? all : CALLERS_SECOND_MIN;
+}
+
+static void set_callers(struct cluster_conf *c)
+{
 	if (!c->callers)
-		c->callers = all > CALLERS_MIN ? all : CALLERS_MIN;
+		c->callers = cluster_callers_default(c);
 	if (!c->callers_second)
-		c->callers_second = all > CALLERS_SECOND_MIN ? all : CALLERS_SECOND_MIN;
+		c->callers_second = cluster_callers_second_default(c);
 }
 
 /* Read d, unless it could not be opened (rc), and free it. */

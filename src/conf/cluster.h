@@ -106,6 +106,10 @@ int cluster_generation_next(const char *state_dir, uint64_t *generation, struct 
  */
 int cluster_generation_count(const char *state_dir, uint64_t generation, struct conf_error *e);
 
+/* Callers and callers_second of a file that does not give them: they grow with its lists. */
+uint64_t cluster_callers_default(const struct cluster_conf *c);
+uint64_t cluster_callers_second_default(const struct cluster_conf *c);
+
 /* How long a lock word must be unchanged before other hosts may break the lock (lease.h). */
 int64_t cluster_break_ns(const struct cluster_conf *c);
 

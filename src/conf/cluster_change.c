@@ -78,12 +78,24 @@ static int compare_own_number(const struct compared *c)
 		(unsigned)mine->number);
 }
 
+/* A default that grows with the lists is no change of the key. */
+static bool same_callers(const struct cluster_conf *a, const struct cluster_conf *b)
+{
+	return a->callers == b->callers || (a->callers == cluster_callers_default(a) &&
+					    b->callers == cluster_callers_default(b));
+}
+
+static bool same_callers_second(const struct cluster_conf *a, const struct cluster_conf *b)
+{
+	return a->callers_second == b->callers_second ||
+	       (a->callers_second == cluster_callers_second_default(a) &&
+		b->callers_second == cluster_callers_second_default(b));
+}
+
 static int compare_own(const struct compared *c)
 {
 	const struct cluster_conf *a = c->a, *b = c->b;
 	const struct cluster_host *mine = &a->host[a->self], *now = &b->host[b->self];
-	/* Their defaults grow with the number of hosts. */
-	bool others = a->hosts != b->hosts;
 	const struct {
 		const char *list, *key;
 		bool same;
@@ -92,8 +104,8 @@ static int compare_own(const struct compared *c)
 		{ "", "transport", a->transport == b->transport },
 		{ "", "heartbeat", a->heartbeat_ns == b->heartbeat_ns },
 		{ "", "scan", a->scan_ns == b->scan_ns },
-		{ "", "callers", others || a->callers == b->callers },
-		{ "", "callers_second", others || a->callers_second == b->callers_second },
+		{ "", "callers", same_callers(a, b) },
+		{ "", "callers_second", same_callers_second(a, b) },
 		{ "hosts", "address", !strcmp(mine->address, now->address) },
 		{ "hosts", "port", mine->port == now->port },
 	};

@@ -28,10 +28,13 @@
 #define FILE_OF(head, hosts, services)                                                             \
 	"{\"cluster\": \"c\", \"transport\": \"tcp\", " head "\"hosts\": [" hosts                  \
 	"], \"services\": [" services "]}"
-#define CORO	  "\"membership\": \"corosync\", "
-#define BASE	  FILE_OF("", X2 ", " X3, WEB ", " MAIL)
-#define HOST1	  H("x1", "1", "1")
-#define SELF6	  H("x2", "6", "6")
+#define CORO  "\"membership\": \"corosync\", "
+#define BASE  FILE_OF("", X2 ", " X3, WEB ", " MAIL)
+#define HOST1 H("x1", "1", "1")
+#define SELF6 H("x2", "6", "6")
+#define SEVEN                                                                                      \
+	X3 ", " X4 ", " H("a", "5", "5") ", " H("b", "6", "6") ", " H("c", "17", "7") ", " H(      \
+		"d", "8", "8") ", " H("e", "9", "9")
 #define CORO_BASE FILE_OF(CORO, X2 ", " X3, WEB ", " MAIL)
 
 struct confs {
@@ -129,6 +132,13 @@ static const struct row {
 	  3,
 	  "hosts; host x4 is new; host a is new; host b is new; host c is new; host d is new; host "
 	  "e is new; host f is new" },
+	/* with a client, too; but what the file gives is compared, whatever else changes */
+	{ FILE_OF("", X2 ", " SEVEN, ""), FILE_OF("", X2 ", " SEVEN ", " P7, ""), 3,
+	  "; client p is new" },
+	{ BASE, FILE_OF("\"callers\": 9, ", X2 ", " X3 ", " X4, WEB ", " MAIL), 3,
+	  " 0 callers: callers of" },
+	{ BASE, FILE_OF("\"callers_second\": 9, ", X2 ", " X3 ", " X4, WEB ", " MAIL), 3,
+	  " 0 callers_second: callers_second of" },
 	/* hosts are removed when they are stopped, but not the first */
 	{ BASE,
 	  FILE_OF("", X2,
