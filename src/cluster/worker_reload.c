@@ -39,31 +39,31 @@ static bool is_dropped(const struct cluster_conf *a, const struct cluster_conf *
 static void end_links(struct worker *w, const struct cluster_conf *to, struct mono now,
 		      int64_t wall_ns)
 {
-	for (uint16_t n = 1; n <= REGION_HOSTS_MAX; n++)
-		if (is_dropped(w->conf, to, n))
-			transport_remove(w->t, n, now);
+	for (uint32_t n = 1; n <= REGION_HOSTS_MAX; n++)
+		if (is_dropped(w->conf, to, (uint16_t)n))
+			transport_remove(w->t, (uint16_t)n, now);
 	/* The results and the DOWN of each, while its name is known. Of others' the rest stays. */
 	worker_events(w, now, wall_ns);
-	for (uint16_t n = 1; n <= REGION_HOSTS_MAX; n++)
-		if (cluster_host_at(w->conf, n) && !cluster_host_at(to, n)) {
-			peers_forget(w->peers, n);
-			notices_forget_host(&w->notices, n);
+	for (uint32_t n = 1; n <= REGION_HOSTS_MAX; n++)
+		if (cluster_host_at(w->conf, (uint16_t)n) && !cluster_host_at(to, (uint16_t)n)) {
+			peers_forget(w->peers, (uint16_t)n);
+			notices_forget_host(&w->notices, (uint16_t)n);
 		}
 }
 
 static void begin_links(struct worker *w, const struct cluster_conf *from, struct mono now,
 			int64_t wall_ns)
 {
-	for (uint16_t n = 1; n <= REGION_HOSTS_MAX; n++) {
+	for (uint32_t n = 1; n <= REGION_HOSTS_MAX; n++) {
 		struct transport_peer was, p;
 		int rc = 0;
 
-		if (peer_at(from, n, &was) && !is_dropped(from, w->conf, n))
+		if (peer_at(from, (uint16_t)n, &was) && !is_dropped(from, w->conf, (uint16_t)n))
 			continue;
-		if (peer_at(w->conf, n, &p))
+		if (peer_at(w->conf, (uint16_t)n, &p))
 			rc = transport_add(w->t, &p, now);
 		if (rc)
-			notices_alarm(&w->notices, n, strerror(-rc), now, wall_ns);
+			notices_alarm(&w->notices, (uint16_t)n, strerror(-rc), now, wall_ns);
 	}
 }
 

@@ -38,33 +38,31 @@ struct job {
 
 struct peer {
 	uint16_t host;
+	bool header_known;    /* of this generation */
+	bool known;	      /* there is a complete reading */
+	bool busy, new_whole; /* of the reading that is running */
 	uint32_t link;
 	uint64_t generation;
-	bool header_known; /* of this generation */
 	struct region_peer header;
 
 	/* The newest complete reading. */
-	bool known;
 	struct mono read, moved;
 	uint64_t beat; /* the newest heartbeat seen, and its generation */
 	uint64_t beat_generation;
 	struct region_host record;
 	struct region_guest guest[REGION_GUESTS_MAX];
-	uint32_t guests;
 	struct region_service service[PEERS_SERVICES_MAX];
-	uint32_t services;
+	uint32_t guests, services;
 	uint64_t services_digest; /* of the host record before them; 0: they were not all read */
 	int why;
 	char note[128];
 	uint64_t changes; /* of what peers_see shows */
 
 	/* The reading that is running. */
-	bool busy;
 	int failed;
-	struct mono began;
 	uint32_t jobs;
+	struct mono began;
 	struct job job[JOBS_MAX];
-	bool new_whole;
 	struct region_host new_record;
 	struct region_guest new_guest[REGION_GUESTS_MAX]; /* by place; head.seq 0: never read */
 	uint32_t asked;					  /* guests 0 .. asked - 1 have jobs */
