@@ -51,23 +51,32 @@ static inline void site_key(struct sites *s, const char *name, const char *key)
 #define SITE_TIMES                                                                                 \
 	"\"heartbeat\": \"100ms\", \"scan\": \"500ms\", \"timeout\": \"1s\", \"hold\": \"2s\""
 
+#define SITE_SERVICES "{\"name\": \"web\", \"number\": 1}, {\"name\": \"mail\", \"number\": 255}"
+
+enum { SITE_TEXT = 8192 };
+
+/* The cluster.json of host n with hosts 1 .. hosts, these services, and these members besides. */
+static inline void site_text(const struct sites *s, int n, const char *cluster, int hosts,
+			     const char *more, const char *services, char text[static SITE_TEXT])
+{
+	int at = snprintf(text, SITE_TEXT,
+			  "{\"cluster\": \"%s\", \"host\": \"xen%d\", \"transport\": \"shm\",\n"
+			  "\"key_file\": \"%s/key%d\", %s,\n\"hosts\": [",
+			  cluster, n, s->dir.path, n, more);
+
+	for (int i = 1; i <= hosts; i++)
+		at += snprintf(text + at, SITE_TEXT - (size_t)at,
+			       "%s{\"name\": \"xen%d\", \"number\": %d, \"address\": \"%s\"}",
+			       i > 1 ? ", " : "", i, i, s->dir.path);
+	snprintf(text + at, SITE_TEXT - (size_t)at, "],\n\"services\": [%s]}", services);
+}
+
 /* Write cluster.json of host n, with these members. */
 static inline void site_write(struct sites *s, int n, const char *cluster, const char *more)
 {
-	char name[32], text[8192];
-	int at;
+	char name[32], text[SITE_TEXT];
 
-	at = snprintf(text, sizeof(text),
-		      "{\"cluster\": \"%s\", \"host\": \"xen%d\", \"transport\": \"shm\",\n"
-		      "\"key_file\": \"%s/key%d\", %s,\n\"hosts\": [",
-		      cluster, n, s->dir.path, n, more);
-	for (int i = 1; i <= SITES; i++)
-		at += snprintf(text + at, sizeof(text) - (size_t)at,
-			       "%s{\"name\": \"xen%d\", \"number\": %d, \"address\": \"%s\"}",
-			       i > 1 ? ", " : "", i, i, s->dir.path);
-	snprintf(text + at, sizeof(text) - (size_t)at,
-		 "],\n\"services\": [{\"name\": \"web\", \"number\": 1},"
-		 " {\"name\": \"mail\", \"number\": 255}]}");
+	site_text(s, n, cluster, SITES, more, SITE_SERVICES, text);
 	snprintf(name, sizeof(name), "c%d.json", n);
 	tmp_write(&s->dir, name, text);
 	snprintf(name, sizeof(name), "key%d", n);
@@ -237,19 +246,10 @@ static inline int site_reload(struct sites *s, int n, int hosts, const char *mor
 {
 	struct cluster_conf *conf = calloc(1, sizeof(*conf));
 	struct conf_error e = { 0 };
-	char text[2048];
-	int at;
+	char text[SITE_TEXT];
 
 	assert_non_null(conf);
-	at = snprintf(text, sizeof(text),
-		      "{\"cluster\": \"test\", \"host\": \"xen%d\", \"transport\": \"shm\", %s, "
-		      "\"key_file\": \"%s/key%d\", \"services\": [%s], \"hosts\": [",
-		      n, more, s->dir.path, n, services);
-	for (int i = 1; i <= hosts; i++)
-		at += snprintf(text + at, sizeof(text) - (size_t)at,
-			       "%s{\"name\": \"xen%d\", \"number\": %d, \"address\": \"%s\"}",
-			       i > 1 ? ", " : "", i, i, s->dir.path);
-	snprintf(text + at, sizeof(text) - (size_t)at, "]}");
+	site_text(s, n, "test", hosts, more, services, text);
 	if (cluster_conf_parse(conf, "f", text, strlen(text), "xen0", &e))
 		fail_msg("%s", e.text);
 	return cluster_reload(s->at[n].c, conf, ticket);
