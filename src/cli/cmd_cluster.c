@@ -97,9 +97,8 @@ static void print_others(const json_t *others, bool dry_run)
 	       dry_run ? "then give these hosts" : "give these hosts");
 	json_array_foreach(others, i, h)
 		printf("%s %s", i ? "," : "", json_string_value(h));
-	printf("\nuntil all members have it, nothing is decided that a difference touches: see "
-	       "resex "
-	       "host-list\n");
+	printf("\nuntil all members have it, nothing is decided that a difference touches: "
+	       "see resex host-list\n");
 }
 
 int run_cluster_reload(struct cli *c)

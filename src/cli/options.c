@@ -32,7 +32,7 @@ static const struct option_row rows[] = {
 	  AT(file), VALUE_TEXT, OPT_FILE, 'f' },
 	{ "undo", NULL, "let policies cap the guest again",
 	  AT(undo), VALUE_FLAG, OPT_UNDO, 0 },
-	{ "force", NULL, "break the lock before its holder has timed out",
+	{ "force", NULL, "also before its holder has timed out, or if a member differs",
 	  AT(force), VALUE_FLAG, OPT_FORCE, 0 },
 	{ "dry-run", NULL, "only say what would change, or why it is refused",
 	  AT(dry_run), VALUE_FLAG, OPT_DRY_RUN, 'n' },

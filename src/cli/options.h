@@ -18,8 +18,8 @@ enum option_set {
 	OPT_FILE = 1 << 2,
 	OPT_UNDO = 1 << 3,
 	OPT_FORCE = 1 << 4,
-	OPT_DRY_RUN = 1 << 6,
 	OPT_EVENTS = 1 << 5, /* --follow and --lines */
+	OPT_DRY_RUN = 1 << 6,
 };
 
 struct options {

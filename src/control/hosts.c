@@ -273,16 +273,16 @@ int cmd_lock_list(struct call *c, const json_t *params, json_t **result)
 	return 0;
 }
 
-static int break_differs(struct call *c, const struct cluster *cl, uint32_t i)
+static int break_differs(struct call *c, const struct cluster *cl, const struct cluster_service *s)
 {
 	struct cluster_lock l;
 
-	cluster_lock_see(cl, i, c->now, &l);
+	cluster_lock_see(cl, (uint32_t)(s - cluster_conf(cl)->service), c->now, &l);
 	return call_fail(c, RESEX_FAILURE,
 			 "the lock of %s is not broken: %s has other hosts, or other settings of "
 			 "it, in its cluster.json: give both hosts the same file and run resex "
 			 "cluster-reload, or give --force",
-			 l.service->name, l.differs ? l.differs->name : "a member");
+			 s->name, l.differs ? l.differs->name : "a member");
 }
 
 /* Each error of cluster_break() and cluster_break_result(), and what to do about it. */
@@ -305,6 +305,8 @@ static int break_failed(struct call *c, const struct cluster *cl, const struct c
 		return call_fail(c, RESEX_FAILURE,
 				 "the lock of %s is not broken, for lack of quorum: %s", s->name,
 				 cluster_note(cl));
+	case -EXDEV:
+		return break_differs(c, cl, s);
 	case -ESTALE:
 		return call_fail(c, RESEX_FAILURE,
 				 "the lock of %s changed meanwhile, and was not broken: see resex "
@@ -365,8 +367,6 @@ int cmd_lock_break(struct call *c, const json_t *params, json_t **result)
 		if (!rc)
 			return CALL_LATER;
 	}
-	if (rc == -EXDEV)
-		return break_differs(c, cl, (uint32_t)i);
 	if (rc)
 		return break_failed(c, cl, &cluster_conf(cl)->service[i], rc);
 	*result = lock_row(cl, (uint32_t)i, c->now);
