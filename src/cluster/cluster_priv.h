@@ -82,7 +82,7 @@ bool notices_explains(struct mono alarmed, struct mono now);
 /* Whether the host holds the same settings. differs: in what, if not. */
 void notices_agree(struct notices *n, uint16_t host, enum cluster_agree agree, const char *differs,
 		   int64_t wall_ns);
-/* The host is no longer one of the cluster. */
+/* Forget the alarm and the events of a host that is left out of cluster.json. */
 void notices_forget_host(struct notices *n, uint16_t host);
 void notices_members(struct notices *n, const struct member_view *v, int64_t wall_ns);
 /* note: what is wrong with the membership now; "". */

@@ -78,7 +78,7 @@ static int compare_own_number(const struct compared *c)
 		(unsigned)mine->number);
 }
 
-/* A default that grows with the lists is no change of the key. */
+/* The defaults of callers grow with the lists of hosts and clients: two defaults are the same. */
 static bool same_callers(const struct cluster_conf *a, const struct cluster_conf *b)
 {
 	return a->callers == b->callers || (a->callers == cluster_callers_default(a) &&

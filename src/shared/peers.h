@@ -56,7 +56,7 @@ uint32_t peers_scan(struct peers *p, struct mono now);
 /* Is any host being read? */
 bool peers_scanning(const struct peers *p);
 
-/* The host is no longer one of the cluster: nothing is known of it. Not while it has a link. */
+/* Forget all that was read of a host that is left out of cluster.json. Its link must have ended. */
 void peers_forget(struct peers *p, uint16_t host);
 
 /* Give it every event of the transport but ALARM and MESSAGE; of RESULTs those of its tags. */

@@ -26,7 +26,7 @@ static void reload(struct sites *s, int n, int hosts, const char *services)
 	assert_int_equal(cluster_conf(s->at[n].c)->hosts, hosts);
 }
 
-/* What a lock-break without force is told; the locks are free. */
+/* The result of a lock-break without force. The locks are free: -EALREADY, if it is not refused. */
 static int break_of(struct sites *s, int n, uint32_t service)
 {
 	uint64_t ticket;
@@ -137,7 +137,6 @@ TEST(host__left_out__loses_its_links_and_comes_back_when_it_is_added)
 	site_until(s, break_of(s, 1, MAIL_AT) == -EXDEV);
 	reload(s, 2, 2, SERVICES);
 	site_until(s, break_of(s, 1, WEB_AT) == -EALREADY && break_of(s, 2, WEB_AT) == -EALREADY);
-	/* It holds three hosts, and has read nothing since: it cannot know better. */
 	assert_false(hostset_has(&s->at[1].c->worker.view.members, 3));
 
 	reload(s, 1, 3, SERVICES);
