@@ -10,6 +10,7 @@
  * in the cluster's thread:
  *	thread.c	its loop, on real time
  *	worker.c	one step of it
+ *	worker_hosts.c	events of the transport, heartbeats
  *	worker_reload.c	new settings come into force
  *	agree.c		which hosts hold the same settings
  *	locks.c		lock words of the services: read and broken
