@@ -8,8 +8,12 @@
  */
 #include "src/reconf/runner.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+
+static_assert((int)STEP_READ_MAX == (int)TRANSPORT_READ_MAX, "what is longer, post refuses");
+static_assert((int)STEP_MESSAGE_MAX == (int)TRANSPORT_MESSAGE_MAX, "as of READs");
 
 /* An operation to post, or a result to return, in the order in which they arose. */
 struct job {
@@ -76,6 +80,14 @@ int runner_add(struct runner *r, const struct runner_user *u)
 
 /* --- one step ------------------------------------------------------------------- */
 
+/* A protocol may ask for less time than all have, and never gets more. */
+static struct mono deadline_of(const struct runner *r, const struct step_op *op, struct mono now)
+{
+	bool less = op->allowed_ns > 0 && op->allowed_ns < r->deadline_ns;
+
+	return mono_add(now, less ? op->allowed_ns : r->deadline_ns);
+}
+
 static void step_user(struct runner *r, uint32_t user, const struct step_event *ev, struct mono now)
 {
 	uint32_t room = RUNNER_OPS_MAX - r->n;
@@ -90,7 +102,7 @@ static void step_user(struct runner *r, uint32_t user, const struct step_event *
 	for (uint32_t i = 0; i < r->out.n; i++)
 		r->job[r->n++] = (struct job){ .user = user,
 					       .op = r->out.op[i],
-					       .deadline = mono_add(now, r->deadline_ns) };
+					       .deadline = deadline_of(r, &r->out.op[i], now) };
 }
 
 static void step_all(struct runner *r, const struct step_event *ev, struct mono now)
@@ -105,13 +117,20 @@ static struct transport_op transport_op_of(const struct runner *r, const struct 
 {
 	static const enum transport_kind kinds[] = { [STEP_READ] = TRANSPORT_READ,
 						     [STEP_CAS] = TRANSPORT_CAS64,
-						     [STEP_FAA] = TRANSPORT_FAA64 };
+						     [STEP_FAA] = TRANSPORT_FAA64,
+						     [STEP_SEND] = TRANSPORT_SEND };
+	static const enum transport_part parts[] = { [STEP_WORDS] = TRANSPORT_WORDS,
+						     [STEP_TABLE] = TRANSPORT_TABLE,
+						     [STEP_LOAD] = TRANSPORT_LOAD,
+						     [STEP_VERSIONS] = TRANSPORT_VERSIONS };
+	bool has_len = d->op.kind == STEP_READ || d->op.kind == STEP_SEND;
 
 	return (struct transport_op){ .kind = kinds[d->op.kind],
 				      .host = d->op.host,
-				      .part = TRANSPORT_WORDS,
+				      .part = parts[d->op.part],
 				      .offset = d->op.offset,
-				      .len = d->op.kind == STEP_READ ? d->op.len : 8,
+				      .len = has_len ? d->op.len : 8,
+				      .data = d->op.data,
 				      .compare = d->op.compare,
 				      .value = d->op.value,
 				      .tag = (uint64_t)r->prefix << 32 | d->op.tag,
@@ -143,9 +162,9 @@ static bool is_of_older_link(const struct runner *r, const struct job *d)
 static bool post_or_result(struct runner *r, struct job *d, struct mono now)
 {
 	struct transport_op op = transport_op_of(r, d);
-	int why = -EINVAL; /* a READ of too many words */
+	int why;
 
-	if (op.len <= STEP_READ_MAX && transport_post(r->t, &op, 1, now, &why) == 1)
+	if (transport_post(r->t, &op, 1, now, &why) == 1)
 		return true;
 	if (why == -EAGAIN)
 		return false;
@@ -222,6 +241,15 @@ static void operation_result(struct runner *r, const struct transport_event *ev,
 			step_user(r, i, &se, now);
 }
 
+static void message(struct runner *r, const struct transport_event *ev, struct mono now)
+{
+	struct step_event se = {
+		.type = STEP_MESSAGE, .host = ev->host, .message = ev->data, .len = ev->len
+	};
+
+	step_all(r, &se, now);
+}
+
 void runner_event(struct runner *r, const struct transport_event *ev, struct mono now)
 {
 	if (ev->type == TRANSPORT_RESULT) {
@@ -232,6 +260,8 @@ void runner_event(struct runner *r, const struct transport_event *ev, struct mon
 		/* Before the steps: they may put out operations that fail at once on this link. */
 		r->link[ev->host - 1] = ev->link;
 		step_all(r, &se, now);
+	} else if (ev->type == TRANSPORT_MESSAGE) {
+		message(r, ev, now);
 	}
 	run_jobs(r, now);
 }

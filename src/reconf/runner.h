@@ -39,7 +39,8 @@ struct runner_user runner_lock(struct lock *l);
 struct runner;
 
 /*
- * deadline_ns: of every operation; the same as the protocols' conf.deadline_ns. prefix: the
+ * deadline_ns: of every operation that does not ask for less (step_op.allowed_ns); the same as the
+ * protocols' conf.deadline_ns. prefix: the
  * upper 32 bits of the transport's tags: other users of the same transport have others.
  * -ENOMEM.
  */
@@ -50,7 +51,7 @@ void runner_close(struct runner *r);
 int runner_add(struct runner *r, const struct runner_user *u);
 
 /*
- * An event of the transport. Uses results with our prefix, and UP; ignores others. This
+ * An event of the transport. Uses results with our prefix, UP and MESSAGE; ignores others. This
  * function and the three below call the protocols' step functions.
  */
 void runner_event(struct runner *r, const struct transport_event *ev, struct mono now);

@@ -23,23 +23,35 @@
 #include "src/core/units.h"
 
 enum {
-	STEP_OPS_MAX = 80, /* in one step; what does not fit is put out by the next */
-	STEP_READ_MAX = 8 * REGION_NODES_MAX, /* bytes of one READ: the words of a host's nodes */
+	STEP_OPS_MAX = 80,	 /* in one step; what does not fit is put out by the next */
+	STEP_READ_MAX = 16384,	 /* bytes of one READ; the words of a host's nodes are 2048 */
+	STEP_MESSAGE_MAX = 1024, /* bytes of one message */
 };
 
-enum step_kind { STEP_READ, STEP_CAS, STEP_FAA };
+enum step_kind { STEP_READ, STEP_CAS, STEP_FAA, STEP_SEND };
+
+/* A part of a host's region (region_abi.h). A CAS or FAA of another one than WORDS is REFUSED. */
+enum step_part { STEP_WORDS, STEP_TABLE, STEP_LOAD, STEP_VERSIONS };
 
 /*
- * On one word of the atomic part of a host's region (region_abi.h says which). A READ may be of
- * several words in a row: each is read at once, but not all of them at one time.
+ * On a host's region, or a message to the host. A READ may be of several words in a row: each is
+ * read at once, but not all of them at one time.
  */
 struct step_op {
 	enum step_kind kind;
+	enum step_part part; /* not for SEND */
 	uint16_t host;
-	uint32_t offset;
-	uint32_t len;	  /* READ: bytes from offset on: 8 a word, up to STEP_READ_MAX */
+	uint32_t offset; /* bytes into the part; a multiple of 8. Not for SEND */
+	uint32_t len; /* READ: bytes, 8 a word, up to STEP_READ_MAX; SEND: up to STEP_MESSAGE_MAX */
+	/*
+	 * From this step until it is REFUSED, LOST or UNKNOWN. 0, or more than all operations of
+	 * the caller have (runner_open): as these. A CAS, FAA or SEND that is late ends its link,
+	 * a READ does not: give a READ that is worth less than the link less time.
+	 */
+	int64_t allowed_ns;
 	uint64_t compare; /* CAS */
 	uint64_t value;	  /* CAS, FAA */
+	const void *data; /* SEND: the message, which the protocol keeps until its result */
 	/*
 	 * Only on this link, by its number: the one on which compare was read. A host that restarts
 	 * may begin with the same words again. So when there is a newer link, the operation is not
@@ -68,11 +80,16 @@ enum step_type {
 	STEP_LINK,   /* a new link to host is up */
 	STEP_VIEW,   /* membership changed */
 	STEP_ASK,    /* a request of the user; the protocol defines what */
+	/*
+	 * A message came from host. It goes to all protocols, and each must know its own by the
+	 * contents. An answer to it may find that host restarted.
+	 */
+	STEP_MESSAGE,
 };
 
 struct step_event {
 	enum step_type type;
-	uint16_t host; /* RESULT, LINK */
+	uint16_t host; /* RESULT, LINK, MESSAGE */
 	uint32_t link; /* RESULT: the link on which it was posted; LINK: its number */
 	/* RESULT */
 	uint32_t tag;
@@ -80,6 +97,9 @@ struct step_event {
 	uint64_t old;	      /* DONE: the word before; of a READ the first word */
 	const uint64_t *data; /* DONE READ: all its words, until the step returns */
 	uint32_t words;
+	/* MESSAGE: what came, until the step returns. Not aligned; to be checked as hostile input */
+	const void *message;
+	uint32_t len; /* bytes, > 0 */
 	/* VIEW */
 	uint64_t view; /* its number; higher is newer */
 	struct hostset members;

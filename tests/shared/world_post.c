@@ -258,6 +258,10 @@ void world_post(struct world *w, uint16_t a, const struct step_op *op, int64_t d
 
 	if (i == WORLD_NONE)
 		return;
+	if (op->part != STEP_WORDS || op->kind == STEP_SEND || op->allowed_ns) {
+		w->broken = "a world has words alone, and one time for all operations";
+		return;
+	}
 	if (!world_word(w, op->host, op->offset) || !world_word(w, op->host, last) || op->len % 8 ||
 	    words > WORLD_WORDS || (op->kind == STEP_READ && !words)) {
 		w->broken = "an operation names no word";

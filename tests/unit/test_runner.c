@@ -23,10 +23,7 @@ static const uint8_t key[] = "0123456789abcdef0123456789abcdef";
 
 /* A protocol that puts out what a test asks for, and counts the results. */
 struct burst {
-	uint32_t ask; /* so many READs of the next step */
-	uint16_t host;
-	uint32_t of;		 /* only on this link; 0: any */
-	uint32_t offset, len;	 /* of the first READ; the others follow a word later each */
+	struct step_op op;	 /* the first; the others are of the words that follow */
 	uint32_t put;		 /* those for which there was room */
 	uint32_t results, order; /* how many, and how many of them in order */
 	uint32_t by[4];		 /* by outcome */
@@ -35,6 +32,9 @@ struct burst {
 	uint32_t link;	 /* of the newest result, and below */
 	uint32_t words;
 	uint64_t old, data[STEP_READ_MAX / 8];
+	uint32_t messages, bytes; /* of the newest message, and below */
+	uint16_t from;
+	uint8_t message[STEP_MESSAGE_MAX];
 };
 
 struct host {
@@ -71,18 +71,19 @@ static void burst_step(void *state, const struct step_event *ev, struct mono now
 		for (uint32_t i = 0; i < ev->words; i++)
 			b->data[i] = ev->data[i];
 	}
+	if (ev->type == STEP_MESSAGE) {
+		b->messages++;
+		b->from = ev->host;
+		b->bytes = ev->len;
+		memcpy(b->message, ev->message, ev->len);
+	}
 	if (ev->type != STEP_ASK)
 		return;
 	for (uint32_t i = 0; i < ev->what; i++) {
-		const struct step_op op = {
-			.kind = STEP_READ,
-			.host = b->host,
-			.offset = b->offset + 8 * i,
-			.len = b->len,
-			.link = b->of,
-			.tag = 1000 + i,
-		};
+		struct step_op op = b->op;
 
+		op.offset += 8 * i;
+		op.tag = 1000 + i;
 		b->put += step_put(out, op);
 	}
 }
@@ -108,8 +109,7 @@ static void add_users(struct host *h, uint16_t number)
 
 	lock_init(&h->lock, &c);
 	lock = runner_lock(&h->lock);
-	h->burst.host = HOME;
-	h->burst.len = 8;
+	h->burst.op = (struct step_op){ .kind = STEP_READ, .host = HOME, .len = 8 };
 	assert_int_equal(runner_open(&h->r, h->t, DEADLINE * NS_PER_MS, PREFIX), 0);
 	assert_int_equal(runner_add(h->r, &lock), 0);
 	assert_int_equal(runner_add(h->r, &burst), 0);
@@ -123,7 +123,7 @@ static void start(struct rig *r, uint16_t number)
 				    .cluster = "test",
 				    .key = key,
 				    .key_len = sizeof(key),
-				    .bytes = { REGION_TABLE_BYTES, REGION_WORDS_BYTES },
+				    .bytes = { REGION_TABLE_BYTES, REGION_WORDS_BYTES, 4096 },
 				    .words = words,
 				    .seed = number };
 	struct host *h = &r->host[number];
@@ -274,7 +274,7 @@ RIG_TEST(burst__for_an_older_link__is_lost_before_the_newer_one)
 	struct rig *r = *state;
 	struct burst *b = &r->host[2].burst;
 
-	b->of = transport_link(r->host[2].t, HOME);
+	b->op.link = transport_link(r->host[2].t, HOME);
 	restart_unseen(r, b); /* what was posted was done at once */
 	assert_int_equal(b->by[STEP_DONE], TRANSPORT_DEPTH);
 	assert_int_equal(b->by[STEP_LOST], BURST - TRANSPORT_DEPTH);
@@ -282,7 +282,7 @@ RIG_TEST(burst__for_an_older_link__is_lost_before_the_newer_one)
 	/* The newer link is known: none comes. */
 	runner_ask(r->host[2].r, b, 1, r->now);
 	assert_int_equal(b->by[STEP_REFUSED], 1);
-	b->of = transport_link(r->host[2].t, HOME);
+	b->op.link = transport_link(r->host[2].t, HOME);
 	runner_ask(r->host[2].r, b, 1, r->now);
 	UNTIL(r, b->results == BURST + 2);
 	assert_int_equal(b->by[STEP_DONE], TRANSPORT_DEPTH + 1);
@@ -349,8 +349,8 @@ RIG_TEST(read__of_several_words__gets_them_in_order)
 	struct rig *r = *state;
 	struct burst *b = &r->host[2].burst;
 
-	b->offset = REGION_NODE_WORDS - 8;
-	b->len = 24;
+	b->op.offset = REGION_NODE_WORDS - 8;
+	b->op.len = 24;
 	runner_ask(r->host[2].r, b, 1, r->now);
 	UNTIL(r, b->results == 1);
 	assert_int_equal(b->by[STEP_DONE], 1);
@@ -364,7 +364,7 @@ RIG_TEST(read__of_one_word__gets_it_as_the_word_before_too)
 	struct rig *r = *state;
 	struct burst *b = &r->host[2].burst;
 
-	b->offset = REGION_NODE_WORDS;
+	b->op.offset = REGION_NODE_WORDS;
 	runner_ask(r->host[2].r, b, 1, r->now);
 	UNTIL(r, b->results == 1);
 	assert_int_equal(b->words, 1);
@@ -378,13 +378,163 @@ RIG_TEST(read__of_a_length_that_is_not_allowed__is_refused)
 	struct burst *b = &r->host[2].burst;
 
 	for (uint32_t i = 0; i < 4; i++) {
-		b->len = lengths[i];
+		b->op.len = lengths[i];
 		b->results = 0;
 		runner_ask(r->host[2].r, b, 1, r->now);
 		UNTIL(r, b->results == 1);
 		assert_int_equal(b->by[STEP_REFUSED], i < 3 ? i + 1 : 3);
 	}
 	assert_int_equal(b->words, STEP_READ_MAX / 8); /* the last one is allowed */
+}
+
+/* What comes of one operation, from a runner that has nothing else to do. */
+static enum step_outcome outcome_of(struct rig *r, struct step_op op)
+{
+	struct burst *b = &r->host[2].burst;
+
+	b->op = op;
+	b->results = 0;
+	memset(b->by, 0, sizeof(b->by));
+	runner_ask(r->host[2].r, b, 1, r->now);
+	UNTIL(r, b->results == 1);
+	for (uint32_t i = 0; i < STEP_UNKNOWN; i++)
+		if (b->by[i])
+			return (enum step_outcome)i;
+	return STEP_UNKNOWN;
+}
+
+RIG_TEST(parts__that_are_there__are_read_and_only_words_are_changed)
+{
+	static const struct {
+		enum step_kind kind;
+		enum step_part part;
+		uint32_t offset;
+		enum step_outcome outcome;
+		uint64_t more; /* than the first contents */
+	} row[] = {
+		{ STEP_READ, STEP_TABLE, 4096, STEP_DONE, 0x7ab1e },
+		{ STEP_READ, STEP_LOAD, 8, STEP_DONE, 0x10ad },
+		{ STEP_READ, STEP_WORDS, REGION_NODE_WORDS, STEP_DONE, 0 },
+		{ STEP_READ, STEP_VERSIONS, 0, STEP_REFUSED, 0 }, /* it has none */
+		{ STEP_READ, STEP_LOAD, 4096, STEP_REFUSED, 0 },  /* its end */
+		{ STEP_CAS, STEP_LOAD, 8, STEP_REFUSED, 0 },
+		{ STEP_FAA, STEP_TABLE, 4096, STEP_REFUSED, 0 },
+		{ STEP_FAA, STEP_WORDS, REGION_NODE_WORDS, STEP_DONE, 0 },
+		{ STEP_READ, STEP_WORDS, REGION_NODE_WORDS, STEP_DONE, 7 },
+	};
+	struct rig *r = *state;
+	struct burst *b = &r->host[2].burst;
+	uint64_t *table = transport_part(r->host[HOME].t, TRANSPORT_TABLE);
+	uint64_t *load = transport_part(r->host[HOME].t, TRANSPORT_LOAD);
+	uint32_t link = transport_link(r->host[2].t, HOME);
+
+	table[4096 / 8] = 0x7ab1e;
+	load[1] = 0x10ad;
+	for (uint32_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct step_op op = { row[i].kind,   row[i].part, HOME,
+				      row[i].offset, .len = 8,	  .value = 7 };
+		uint64_t first = op.part == STEP_WORDS ? region_word(0, 1) : 0;
+		enum step_outcome got;
+
+		got = outcome_of(r, op);
+		if (got != row[i].outcome || (got == STEP_DONE && b->old - first != row[i].more))
+			fail_msg("row %u: outcome %d, old %llx", i, got,
+				 (unsigned long long)b->old);
+	}
+	assert_int_equal(transport_link(r->host[2].t, HOME), link);
+}
+
+/* Nothing answers: each READ is REFUSED when its own time is over, but never after that of all. */
+RIG_TEST(allowed__less_time_than_all_have__is_refused_sooner)
+{
+	static const int64_t row[][2] = {
+		{ 0, DEADLINE }, { 5, 5 }, { 20, 20 }, { -1, DEADLINE }, { 10 * DEADLINE, DEADLINE }
+	};
+	struct rig *r = *state;
+
+	assert_int_equal(transport_shm_cut(r->host[2].t, HOME, true), 0);
+	for (uint32_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		int64_t began = r->now.ns, after;
+
+		assert_int_equal(
+			outcome_of(r, (struct step_op){ .kind = STEP_READ,
+							.host = HOME,
+							.len = 8,
+							.allowed_ns = row[i][0] * NS_PER_MS }),
+			STEP_REFUSED);
+		after = (r->now.ns - began) / NS_PER_MS;
+		assert_in_range(after, row[i][1], row[i][1] + 1);
+	}
+}
+
+/* Also while an operation waits for room: it is due when its own time is over. */
+RIG_TEST(allowed__while_there_is_no_room__is_due_by_it)
+{
+	struct rig *r = *state;
+	struct burst *b = &r->host[2].burst;
+
+	b->op.allowed_ns = 5 * NS_PER_MS;
+	runner_ask(r->host[2].r, b, BURST, r->now);
+	assert_true(runner_due_at(r->host[2].r).ns == r->now.ns + 5 * NS_PER_MS);
+}
+
+RIG_TEST(send__of_several__come_in_order_to_all_users_and_are_answered)
+{
+	static const uint32_t lengths[] = { 1, 13, STEP_MESSAGE_MAX };
+	struct rig *r = *state;
+	struct burst *to = &r->host[HOME].burst, *b = &r->host[2].burst;
+	uint8_t text[STEP_MESSAGE_MAX];
+
+	for (uint32_t i = 0; i < 3; i++) {
+		memset(text, (int)i + 1, sizeof(text));
+		assert_int_equal(outcome_of(r, (struct step_op){ .kind = STEP_SEND,
+								 .host = HOME,
+								 .len = lengths[i],
+								 .data = text }),
+				 STEP_DONE);
+		UNTIL(r, to->messages == i + 1);
+		assert_int_equal(to->from, 2);
+		assert_int_equal(to->bytes, lengths[i]);
+		assert_memory_equal(to->message, text, lengths[i]);
+	}
+	b->results = 0;
+	b->order = 0;
+	runner_ask(r->host[2].r, b, BURST, r->now); /* more than the link takes */
+	UNTIL(r, to->messages == 3 + BURST && b->results == BURST);
+	assert_int_equal(b->order, BURST);
+	assert_int_equal(b->by[STEP_DONE], 1 + BURST);
+}
+
+RIG_TEST(send__of_no_message__is_refused)
+{
+	static const uint8_t text[STEP_MESSAGE_MAX + 1];
+	static const struct step_op row[] = {
+		{ .kind = STEP_SEND, .host = HOME, .len = 0, .data = text },
+		{ .kind = STEP_SEND, .host = HOME, .len = STEP_MESSAGE_MAX + 1, .data = text },
+		{ .kind = STEP_SEND, .host = HOME, .len = 8 },
+	};
+	struct rig *r = *state;
+
+	for (uint32_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		assert_int_equal(outcome_of(r, row[i]), STEP_REFUSED);
+	assert_int_equal(r->host[HOME].burst.messages, 0);
+}
+
+/* As an atomic: it may have come, and only a newer link says that no more of it can. */
+RIG_TEST(send__that_is_not_answered__is_unknown_and_a_new_link_follows)
+{
+	struct rig *r = *state;
+	uint32_t links = r->host[2].burst.links;
+
+	assert_int_equal(transport_shm_cut(r->host[2].t, HOME, true), 0);
+	assert_int_equal(outcome_of(r, (struct step_op){ .kind = STEP_SEND,
+							 .host = HOME,
+							 .len = 1,
+							 .data = "",
+							 .allowed_ns = NS_PER_MS }),
+			 STEP_UNKNOWN);
+	assert_int_equal(transport_shm_cut(r->host[2].t, HOME, false), 0);
+	UNTIL(r, r->host[2].burst.links == links + 1);
 }
 
 RIG_TEST(results__of_another_prefix__are_not_ours)
