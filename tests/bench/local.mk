@@ -33,3 +33,8 @@ EXTRA_PROGRAMS += resex-bench-hosts
 resex_bench_hosts_SOURCES = tests/bench/bench_hosts.c $(LOCK_HOST) $(MEASURE)
 resex_bench_hosts_LDADD = $(CLUSTER_LIBS) libutil.a
 CLEANFILES += resex-bench-hosts
+
+EXTRA_PROGRAMS += resex-bench-beats
+resex_bench_beats_SOURCES = tests/bench/bench_beats.c $(MEASURE)
+resex_bench_beats_LDADD = libconf.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a $(JANSSON_LIBS)
+CLEANFILES += resex-bench-beats

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What ./dev bench runs: all but verbs and agent, or the named: agent, report, tick, list, transport,
-# onesided, lock, recovery, hosts, verbs. Figures are ratios against a peer in the same run; no time is
+# onesided, lock, recovery, hosts, beats, verbs. Figures are ratios against a peer in the same run; no time is
 # judged. Options are tick's: -g: measure only the sizes that show growth; -j: one JSON object; -o PROGRAM: the
 # resex-bench of another build takes turns; -s GUESTSxQUEUES[:LOAD]: only this size and load.
 set -euo pipefail
@@ -19,7 +19,7 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-[ ${#names[@]} -gt 0 ] || names=(report tick list transport onesided lock recovery hosts)
+[ ${#names[@]} -gt 0 ] || names=(report tick list transport onesided lock recovery hosts beats)
 
 # In VMs, since it takes a device: soft-RoCE. Some minutes; not in what runs by default. The table beside
 # perftest counts instructions, and says what that can show.
@@ -120,6 +120,53 @@ list() (
 	echo "late ticks $(late_ticks) at the end"
 )
 
+# Two resexd over shm on this machine that beat each 5 ms; a client reads the heartbeats of one, while
+# the machine is idle, has more processes than CPUs, and while both daemons answer without a pause.
+beats() (
+	loads=() daemons=() seconds=20 cpus=$(nproc)
+	dir=$(mktemp -d)
+	trap 'kill "${loads[@]}" "${daemons[@]}" 2>/dev/null; wait; rm -r "$dir"' EXIT
+	(umask 077; head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$dir/key")
+	for host in a b reader; do
+		cat >"$dir/$host.cluster" <<-END
+		{ "cluster": "beats", "host": "$host", "transport": "shm", "key_file": "$dir/key",
+		 "heartbeat": "5ms", "scan": "100ms",
+		 "hosts": [ { "name": "a", "number": 1, "address": "$dir" }, { "name": "b", "number": 2, "address": "$dir" },
+		  { "name": "reader", "number": 9, "role": "client" } ] }
+		END
+		[ "$host" != reader ] || continue
+		cat >"$dir/$host.json" <<-END
+		{ "links": [ { "name": "sim0", "rate": "1GiB/s" } ], "lock_memory": false, "socket": "$dir/$host.sock",
+		 "state_dir": "$dir/$host.state", "lock_file": "$dir/$host.lock", "cluster_file": "$dir/$host.cluster" }
+		END
+		"$build/resexd" --hv sim -c "$dir/$host.json" 2>"$dir/$host.log" &
+		daemons+=($!)
+	done
+	until "$build/resex" -s "$dir/a.sock" list >"$dir/out" 2>&1 && "$build/resex" -s "$dir/b.sock" list >"$dir/out" 2>&1; do
+		kill -0 "${daemons[@]}" || { cat "$dir"/*.log; return 1; }
+		sleep 0.1
+	done
+	echo "gaps between heartbeats of a resexd each 5 ms, beside a thread with nice 0 that wakes as often; ms, $seconds s a row"
+	printf '%-24s %7s %7s %7s %7s %7s %7s %7s %7s\n' '' median 99.9% longest '>20ms' peer 99.9% longest '>20ms'
+	row() { "$build/resex-bench-beats" "$dir/reader.cluster" reader a "$seconds" "$1"; }
+	row idle
+	for _ in $(seq "$cpus"); do
+		(while :; do :; done) &
+		loads+=($!)
+	done
+	row "$cpus busy processes"
+	for _ in $(seq $((3 * cpus))); do
+		(while :; do :; done) &
+		loads+=($!)
+	done
+	row "$((4 * cpus)) busy processes"
+	for host in a b; do
+		(while :; do "$build/resex" -j -s "$dir/$host.sock" host-list; done >"$dir/out" 2>&1) &
+		loads+=($!)
+	done
+	row "and resex without a pause"
+)
+
 for what in "${names[@]}"; do
 	case $what in
 	report) "$build/resex-bench-report" ;;
@@ -130,11 +177,12 @@ for what in "${names[@]}"; do
 	lock) lock ;;
 	recovery) recovery ;;
 	hosts) "$build/resex-bench-hosts" ;;
+	beats) beats ;;
 	verbs) verbs ;;
 	agent) agent ;;
 	*)
 		echo "bench: there is no \"$what\": agent, report, tick, list, transport, onesided," \
-			"lock, recovery, hosts, verbs" >&2
+			"lock, recovery, hosts, beats, verbs" >&2
 		exit 2
 		;;
 	esac
