@@ -1,6 +1,7 @@
 # libcore: arithmetic only; links with libc alone.
 noinst_LIBRARIES += libcore.a
 libcore_a_SOURCES = \
+	src/core/budget.c src/core/budget.h \
 	src/core/caps.c src/core/caps.h \
 	src/core/crosscheck.c src/core/crosscheck.h \
 	src/core/flow.h \

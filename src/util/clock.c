@@ -72,3 +72,11 @@ int64_t clock_monotonic_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
+
+int64_t clock_thread_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}

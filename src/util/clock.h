@@ -30,4 +30,7 @@ int64_t clock_wall_ns(void);
 /* CLOCK_MONOTONIC in nanoseconds, only for systemd, which requires this clock. */
 int64_t clock_monotonic_ns(void);
 
+/* The CPU time of the calling thread so far, in nanoseconds. */
+int64_t clock_thread_ns(void);
+
 #endif

@@ -3,6 +3,8 @@
  * cluster_thread: clusters with threads of their own, in real time; this thread is their control.
  * For the thread sanitizer, too.
  */
+#include <sched.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "src/util/clock.h"
@@ -205,6 +207,64 @@ TEST_WITH(reload__on_both_hosts_in_turns__ends_in_agreement, open_two, finish)
 		}
 		wait_until(agrees(s, 1, 2) && agrees(s, 2, 1));
 	}
+}
+
+static bool is_real_time(struct sites *s, int n)
+{
+	struct sched_param p;
+	int policy;
+
+	assert_int_equal(pthread_getschedparam(s->at[n].c->thread, &policy, &p), 0);
+	return policy == SCHED_FIFO && p.sched_priority == 1;
+}
+
+/* This thread wakes it all the time, as peers could. */
+TEST_WITH(priority__is_real_time__but_not_while_it_is_always_busy, open_two, finish)
+{
+	const struct sched_param lowest = { .sched_priority = 1 }, none = { 0 };
+	struct sites *s = *state;
+	struct mono began;
+
+	if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest))
+		skip(); /* it needs the right, as resexd does */
+	assert_int_equal(pthread_setschedparam(pthread_self(), SCHED_OTHER, &none), 0);
+	start(s, 1);
+	wait_until(is_real_time(s, 1));
+	began = now();
+	while (is_real_time(s, 1)) {
+		exchange_wake(s->at[1].c->x->worker_fd);
+		assert_true(mono_sub(now(), began) < PATIENCE_NS);
+	}
+	wait_until(is_real_time(s, 1));
+}
+
+static atomic_int steps; /* that are in slow_update now */
+
+static int slow_update(struct member *m, struct mono at, struct member_view *v)
+{
+	int rc;
+
+	atomic_fetch_add(&steps, 1);
+	nanosleep(&(struct timespec){ .tv_nsec = 20 * MS }, NULL);
+	rc = member_static.update(m, at, v);
+	atomic_fetch_sub(&steps, 1);
+	return rc;
+}
+
+TEST_WITH(stop__in_a_step__waits_for_its_end, open_two, finish)
+{
+	struct member_ops slow = member_static;
+	struct sites *s = *state;
+
+	slow.update = slow_update;
+	s->now = now();
+	site_open(s, 1);
+	s->at[1].c->worker.member_ops = &slow;
+	assert_int_equal(cluster_start(s->at[1].c), 0);
+	wait_until(atomic_load(&steps));
+	cluster_stop(s->at[1].c);
+	assert_int_equal(atomic_load(&steps), 0);
+	site_kill(s, 1);
 }
 
 TEST_WITH(stop__at_any_time__ends_the_thread, open_two, finish)
