@@ -26,6 +26,7 @@ trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/tree" "$tmp/obj"
 (cd "$top" && tar cf - include src policies ibmon man etc tests/unit tests/fakes) | (cd "$tmp/tree" && tar xf -)
 cd "$tmp/tree"
+[ ! -x "$top/build/resex" ] || cp "$top/build/resex" . # test_engine runs it
 echo '#define HAVE_COROSYNC 1' >config.h # a fake one; without verbs
 
 . "$top/tests/mutants-build.sh"

@@ -97,7 +97,7 @@ struct step_event {
 	uint64_t old;	      /* DONE: the word before; of a READ the first word */
 	const uint64_t *data; /* DONE READ: all its words, until the step returns */
 	uint32_t words;
-	/* MESSAGE: what came, until the step returns. Not aligned; to be checked as hostile input */
+	/* MESSAGE: what came, until the step returns. Not aligned; check it as hostile input */
 	const void *message;
 	uint32_t len; /* bytes, > 0 */
 	/* VIEW */
