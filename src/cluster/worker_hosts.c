@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * worker_hosts: what a step of the worker (worker.c) takes from other hosts and gives them. Results,
- * links that come and go, and alarms come in; heartbeats go out.
+ * worker_hosts: what a step of the worker (worker.c) takes from other hosts and gives them.
+ * Results, links that come and go, and alarms come in; heartbeats go out.
  */
 #include <string.h>
 
