@@ -52,7 +52,11 @@ static inline uint16_t hostset_next(const struct hostset *s, uint32_t host)
 
 static inline bool hostset_empty(const struct hostset *s)
 {
-	return hostset_next(s, 0) == 0;
+	uint64_t any = 0;
+
+	for (uint32_t k = 0; k < HOSTSET_WORDS; k++)
+		any |= s->word[k];
+	return !any;
 }
 
 static inline uint32_t hostset_count(const struct hostset *s)

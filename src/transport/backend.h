@@ -35,6 +35,7 @@ enum slot_state {
 	SLOT_LATE,     /* a READ that was LOST by its deadline; its buffer may still be written */
 	SLOT_OVER,     /* its result waits in the queue */
 	SLOT_RETURNED, /* the user has its result; its buffer is in use until the next poll */
+	SLOT_STATES,
 };
 
 struct transport_slot {
@@ -42,9 +43,9 @@ struct transport_slot {
 	bool told;	/* LATE: the user has its result */
 	uint32_t index; /* 0 .. TRANSPORT_SLOTS - 1 */
 	struct transport_op op;
-	uint8_t message[TRANSPORT_MESSAGE_MAX]; /* SEND: op.data points here */
 	uint64_t round; /* see transport_stats.rounds: 1 + the longest chain when it was posted */
 	uint64_t order; /* counts operations of the handle in the order of posting */
+	uint8_t message[TRANSPORT_MESSAGE_MAX]; /* SEND: op.data points here */
 };
 
 enum link_state { LINK_OFF, LINK_WAITS, LINK_CALLS, LINK_UP };
@@ -61,10 +62,20 @@ struct transport_out {
 	uint64_t generation;	       /* of the peer, on the newest link */
 	size_t bytes[TRANSPORT_PARTS]; /* of the peer's region; set by front_up */
 	/* Used by the front only: the slots in each state, one bit a slot. */
-	uint32_t waits, sent, late, over, returned;
+	union {
+		struct {
+			uint32_t free, waits, sent, late, over, returned;
+		};
+		uint32_t in_state[SLOT_STATES];
+	};
+	uint64_t newest;	     /* order of the operation that was posted last */
 	uint32_t events;	     /* events of this link that wait in the queue */
 	struct transport_slot *slot; /* TRANSPORT_SLOTS, from the first transport_add to close */
 };
+
+static_assert(offsetof(struct transport_out, returned) ==
+		      offsetof(struct transport_out, in_state[SLOT_RETURNED]),
+	      "both names of the slots in a state are one mask");
 
 struct transport_ops {
 	void (*close)(struct transport *t);
@@ -124,13 +135,14 @@ struct transport {
 	struct hello_list list; /* who was added */
 	struct transport_stats stats;
 	/* The rest is the front's own (front.h). */
-	struct mono now;		/* of the newest call */
-	struct mono due;		/* the front's next timer, or an earlier time */
-	uint64_t round;			/* the highest round whose result the user has */
-	uint64_t order;			/* of the newest slot */
-	struct hostset waits, returned; /* links that have slots in this state */
-	uint32_t hellos;		/* unproven callers now */
-	uint32_t hellos_new;		/* in the second that began at hellos_since */
+	struct mono now;	 /* of the newest call */
+	struct mono due;	 /* the front's next timer, or an earlier time */
+	uint64_t round;		 /* the highest round whose result the user has */
+	uint64_t order;		 /* of the newest slot */
+	struct hostset waits;	 /* links that a poll submits again: the backend had no room */
+	struct hostset returned; /* links that have RETURNED slots */
+	uint32_t hellos;	 /* unproven callers now */
+	uint32_t hellos_new;	 /* in the second that began at hellos_since */
 	struct mono hellos_since;
 	struct front_queue *queue; /* of events */
 	uint32_t rng;

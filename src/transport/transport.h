@@ -135,7 +135,7 @@ struct transport_event {
 	uint64_t old;	  /* DONE atomics: the word before */
 	const void *data; /* DONE READs, MESSAGE: valid until the next poll or close */
 	uint32_t len;
-	char text[128]; /* ALARM, DOWN: one sentence for people */
+	char text[128]; /* ALARM, DOWN: one sentence for people; of the others text[0] is 0 */
 };
 
 struct transport_peer {

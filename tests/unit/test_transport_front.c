@@ -207,6 +207,7 @@ TEST(generation__above_the_highest__is_refused)
 TEST(submit__no_room__given_again_in_order)
 {
 	struct rig *r = rig_up();
+	unsigned flushes;
 
 	r->f->submit_rc = -EAGAIN;
 	for (uint64_t i = 1; i <= 4; i++)
@@ -214,11 +215,16 @@ TEST(submit__no_room__given_again_in_order)
 	poll_all(r);
 	assert_int_equal(r->f->n, 0);
 	r->f->submit_rc = 0;
-	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 5)), 0);
 	poll_all(r);
+	assert_int_equal(r->f->n, 4);
+	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 5)), 0);
 	assert_int_equal(r->f->n, 5);
 	for (uint64_t i = 0; i < 5; i++)
 		assert_int_equal(r->f->tag[i], i + 1);
+	/* A link that waits for no room is not visited. */
+	flushes = r->f->flushes;
+	poll_all(r);
+	assert_int_equal(r->f->flushes, flushes);
 	rig_free(r);
 }
 
@@ -255,16 +261,23 @@ TEST(submit__link_ends_within__one_result)
 	rig_free(r);
 }
 
-TEST(flush__of_a_batch__once_when_all_are_submitted)
+/* Of the operations of two links, in turn. */
+TEST(flush__of_a_batch__once_a_link_when_all_are_submitted)
 {
 	struct rig *r = rig_up();
-	const struct transport_op batch[] = { op(r, TRANSPORT_READ, 1), op(r, TRANSPORT_READ, 2),
-					      op(r, TRANSPORT_FAA64, 3) };
+	struct transport_op batch[] = { op(r, TRANSPORT_READ, 1), op(r, TRANSPORT_READ, 2),
+					op(r, TRANSPORT_FAA64, 3), op(r, TRANSPORT_FAA64, 4) };
+	const uint64_t order[] = { 1, 3, 2, 4 };
 	unsigned before = r->f->flushes;
 
-	assert_int_equal(transport_post(&r->f->t, batch, 3, r->now, NULL), 3);
-	assert_int_equal(r->f->n, 3);
-	assert_int_equal(r->f->flushes, before + 1);
+	assert_int_equal(add(r, 3), 0);
+	poll_all(r);
+	up(r, 3, 7);
+	batch[0].host = batch[2].host = 3;
+	assert_int_equal(transport_post(&r->f->t, batch, 4, r->now, NULL), 4);
+	assert_int_equal(r->f->n, 4);
+	assert_memory_equal(r->f->tag, order, sizeof(order));
+	assert_int_equal(r->f->flushes, before + 2);
 	rig_free(r);
 }
 
@@ -299,6 +312,26 @@ TEST(done__within_submit__comes_by_poll)
 	assert_int_equal(s.ops[TRANSPORT_READ], 1);
 	assert_int_equal(s.ops[TRANSPORT_CAS64], 1);
 	assert_int_equal(s.outcomes[TRANSPORT_DONE], 2);
+	rig_free(r);
+}
+
+/* So long that the queue, which is never empty, has used each of its places. */
+TEST(results__some_always_left__come_in_order)
+{
+	enum { MANY = 3 * TRANSPORT_HOSTS_MAX * TRANSPORT_DEPTH, LEFT = 3 };
+	struct rig *r = rig_up();
+
+	r->f->done_at_once = true;
+	for (uint64_t i = 0; i < MANY; i++) {
+		r->f->n = 0;
+		assert_int_equal(post(r, op(r, TRANSPORT_FAA64, i)), 0);
+		if (i < LEFT)
+			continue;
+		memset(r->ev, 'x', sizeof(r->ev[0]));
+		assert_int_equal(transport_poll(&r->f->t, r->now, r->ev, 1), 1);
+		assert_int_equal(r->ev[0].tag, i - LEFT);
+		assert_int_equal(r->ev[0].text[0], 0);
+	}
 	rig_free(r);
 }
 

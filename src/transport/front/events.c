@@ -23,6 +23,9 @@ enum {
 	EVENTS = TRANSPORT_HOSTS_MAX * (TRANSPORT_DEPTH + 2) + MESSAGES + ALARMS,
 };
 
+/* Bytes of an event without text, the NUL included. A text is most of an event; most have none. */
+enum { PLAIN_EVENT = offsetof(struct transport_event, text) + 1 };
+
 struct front_event {
 	struct transport_event ev;
 	struct transport_slot *slot; /* of a RESULT */
@@ -62,6 +65,12 @@ bool events_any(const struct transport *t)
 	return t->queue->n > 0;
 }
 
+/* i: less than twice EVENTS. */
+static uint32_t in_ring(uint32_t i)
+{
+	return i < EVENTS ? i : i - EVENTS;
+}
+
 /*
  * EVENTS is the sum of the bounds of all types, and each caller below keeps its own bound: so there
  * is always room, and no event must be dropped or refused here.
@@ -70,45 +79,55 @@ static struct transport_event *push_event(struct transport *t, enum transport_ev
 					  uint16_t host, struct transport_slot *slot)
 {
 	struct front_queue *q = t->queue;
-	struct front_event *e = &q->event[(q->head + q->n++) % EVENTS];
+	struct front_event *e;
 
-	*e = (struct front_event){ .ev = { .type = type, .host = host }, .slot = slot };
+	/* The same places again, which are in the CPU's cache. */
+	if (!q->n)
+		q->head = 0;
+	e = &q->event[in_ring(q->head + q->n++)];
+	memset(&e->ev, 0, PLAIN_EVENT);
+	e->ev.type = type;
+	e->ev.host = host;
+	e->slot = slot;
 	return &e->ev;
 }
 
-static void push_result(struct transport *t, struct transport_out *o, struct transport_slot *s,
-			const struct transport_event *result)
+static struct transport_event *push_result(struct transport *t, struct transport_out *o,
+					   struct transport_slot *s, enum transport_outcome outcome,
+					   int why)
 {
 	struct transport_event *ev = push_event(t, TRANSPORT_RESULT, out_host(t, o), s);
 
-	/* result has the outcome and its data; what follows is the same for all results. */
-	*ev = *result;
-	ev->type = TRANSPORT_RESULT;
-	ev->host = out_host(t, o);
 	ev->link = o->link;
+	ev->why = why;
 	ev->kind = s->op.kind;
+	ev->outcome = outcome;
 	ev->tag = s->op.tag;
 	o->events++;
-	t->stats.outcomes[ev->outcome]++;
+	t->stats.outcomes[outcome]++;
+	return ev;
 }
 
-void events_result(struct transport *t, struct transport_out *o, struct transport_slot *s,
-		   const struct transport_event *result)
+struct transport_event *events_result(struct transport *t, struct transport_out *o,
+				      struct transport_slot *s, enum transport_outcome outcome,
+				      int why)
 {
-	push_result(t, o, s, result);
-	slot_move(t, o, s, SLOT_OVER);
+	struct transport_event *ev = push_result(t, o, s, outcome, why);
+
+	slot_move(o, s, SLOT_OVER);
+	return ev;
 }
 
 void events_late(struct transport *t, struct transport_out *o, struct transport_slot *s)
 {
-	push_result(t, o, s, &(struct transport_event){ .outcome = TRANSPORT_LOST, .why = -ETIME });
+	push_result(t, o, s, TRANSPORT_LOST, -ETIME);
 	s->told = false;
-	slot_move(t, o, s, SLOT_LATE);
+	slot_move(o, s, SLOT_LATE);
 }
 
-void events_late_over(struct transport *t, struct transport_out *o, struct transport_slot *s)
+void events_late_over(struct transport_out *o, struct transport_slot *s)
 {
-	slot_move(t, o, s, s->told ? SLOT_FREE : SLOT_OVER);
+	slot_move(o, s, s->told ? SLOT_FREE : SLOT_OVER);
 }
 
 void events_link(struct transport *t, struct transport_out *o, enum transport_event_type type,
@@ -209,12 +228,15 @@ void events_return(struct transport *t)
 	q->message_head = (q->message_head + q->messages_returned) % MESSAGES;
 	q->messages -= q->messages_returned;
 	q->messages_returned = 0;
+	if (hostset_empty(&t->returned))
+		return;
 	for (uint16_t h = hostset_next(&t->returned, 0); h; h = hostset_next(&t->returned, h)) {
 		struct transport_out *o = &t->out[h - 1];
 
 		while (o->returned)
-			slot_move(t, o, &o->slot[__builtin_ctz(o->returned)], SLOT_FREE);
+			slot_move(o, &o->slot[__builtin_ctz(o->returned)], SLOT_FREE);
 	}
+	t->returned = (struct hostset){ { 0 } };
 }
 
 /* An event of a link left the queue. Only the data of a READ still needs the slot. */
@@ -225,10 +247,12 @@ static void link_event_taken(struct transport *t, const struct front_event *e)
 	if (e->slot) {
 		if (e->slot->round > t->round)
 			t->round = e->slot->round;
+		if (e->ev.data)
+			hostset_set(&t->returned, e->ev.host, true);
 		if (e->slot->state == SLOT_LATE)
 			e->slot->told = true;
 		else
-			slot_move(t, o, e->slot, e->ev.data ? SLOT_RETURNED : SLOT_FREE);
+			slot_move(o, e->slot, e->ev.data ? SLOT_RETURNED : SLOT_FREE);
 	}
 	/* A link is not called again while events of it wait: now it may be. */
 	if (!--o->events && o->state == LINK_WAITS)
@@ -243,8 +267,11 @@ size_t events_take(struct transport *t, struct transport_event *ev, size_t max)
 	for (n = 0; n < max && q->n; n++) {
 		const struct front_event *e = &q->event[q->head];
 
-		ev[n] = e->ev;
-		q->head = (q->head + 1) % EVENTS;
+		if (e->ev.text[0])
+			ev[n] = e->ev;
+		else
+			memcpy(&ev[n], &e->ev, PLAIN_EVENT);
+		q->head = in_ring(q->head + 1);
 		q->n--;
 		if (e->ev.type == TRANSPORT_ALARM) {
 			q->alarms--;

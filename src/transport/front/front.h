@@ -16,8 +16,15 @@
 
 /* --- slot.c ------------------------------------------------------- */
 
-void slot_move(struct transport *t, struct transport_out *o, struct transport_slot *s,
-	       enum slot_state to);
+static inline void slot_move(struct transport_out *o, struct transport_slot *s, enum slot_state to)
+{
+	uint32_t bit = 1u << s->index;
+
+	o->in_state[s->state] &= ~bit;
+	o->in_state[to] |= bit;
+	s->state = to;
+}
+
 /* Of the slots in the mask, the one posted first; NULL when it is empty. */
 struct transport_slot *slot_first(struct transport_out *o, uint32_t mask);
 
@@ -25,13 +32,17 @@ struct transport_slot *slot_first(struct transport_out *o, uint32_t mask);
 
 int events_init(struct transport *t);
 void events_fini(struct transport *t);
-/* Queue the slot's result. The slot is OVER then. */
-void events_result(struct transport *t, struct transport_out *o, struct transport_slot *s,
-		   const struct transport_event *result);
+/*
+ * Queue the slot's result. The slot is OVER then. The caller may add old, data and len to what is
+ * returned, before anything else is queued or taken.
+ */
+struct transport_event *events_result(struct transport *t, struct transport_out *o,
+				      struct transport_slot *s, enum transport_outcome outcome,
+				      int why);
 /* Queue LOST for a READ that was sent and is overdue. The slot is LATE then. */
 void events_late(struct transport *t, struct transport_out *o, struct transport_slot *s);
 /* Nothing writes to the buffer of a LATE slot any more. */
-void events_late_over(struct transport *t, struct transport_out *o, struct transport_slot *s);
+void events_late_over(struct transport_out *o, struct transport_slot *s);
 /* Queue an UP or a DOWN. text may be NULL. */
 void events_link(struct transport *t, struct transport_out *o, enum transport_event_type type,
 		 int why, const char *text);

@@ -61,11 +61,9 @@ static void link_end(struct transport *t, struct transport_out *o, enum link_sta
 	o->state = to;
 	t->ops->hang_up(t, o);
 	while ((s = slot_first(o, o->waits | o->sent)))
-		events_result(
-			t, o, s,
-			&(struct transport_event){ .outcome = outcome_at_end(s), .why = why });
+		events_result(t, o, s, outcome_at_end(s), why);
 	while ((s = slot_first(o, o->late)))
-		events_late_over(t, o, s);
+		events_late_over(o, s);
 	if (was != LINK_UP)
 		return;
 	t->stats.links_down++;
@@ -272,9 +270,7 @@ static void lose_overdue(struct transport *t, struct transport_out *o, struct mo
 		if (s->state == SLOT_SENT)
 			events_late(t, o, s);
 		else
-			events_result(t, o, s,
-				      &(struct transport_event){ .outcome = TRANSPORT_LOST,
-								 .why = -ETIME });
+			events_result(t, o, s, TRANSPORT_LOST, -ETIME);
 	}
 }
 
@@ -373,8 +369,10 @@ int transport_add(struct transport *t, const struct transport_peer *p, struct mo
 		list_peer(t, p);
 		return 0;
 	}
-	if (!o->slot)
+	if (!o->slot) {
 		o->slot = calloc(TRANSPORT_SLOTS, sizeof(*o->slot));
+		o->free = (1u << TRANSPORT_SLOTS) - 1;
+	}
 	if (!o->slot)
 		return -ENOMEM;
 	/*

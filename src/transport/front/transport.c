@@ -71,6 +71,16 @@ static uint32_t op_len(const struct transport_op *op)
 	return op->kind == TRANSPORT_READ || op->kind == TRANSPORT_SEND ? op->len : 8;
 }
 
+/* Without a CPU's instruction for it, __builtin_popcount is a call; most masks have few bits. */
+static int bits(uint32_t mask)
+{
+	int n;
+
+	for (n = 0; mask; n++)
+		mask &= mask - 1;
+	return n;
+}
+
 static int op_check(const struct transport *t, const struct transport_op *op, struct mono now)
 {
 	const struct transport_out *o;
@@ -90,7 +100,7 @@ static int op_check(const struct transport *t, const struct transport_op *op, st
 	 * RETURNED slots do not count: only their buffers are in use, and there are twice as many
 	 * slots as operations may be outstanding.
 	 */
-	if (__builtin_popcount(o->waits | o->sent | o->late | o->over) >= TRANSPORT_DEPTH)
+	if (bits(o->waits | o->sent | o->late | o->over) >= TRANSPORT_DEPTH)
 		return -EAGAIN;
 	return 0;
 }
@@ -106,14 +116,16 @@ static void submit_slots(struct transport *t, struct transport_out *o, struct mo
 		 * SENT before the call: the backend may report the result from within submit. It
 		 * may also end the link from there, and then the slot is not ours to move any more.
 		 */
-		slot_move(t, o, s, SLOT_SENT);
+		slot_move(o, s, SLOT_SENT);
 		rc = t->ops->submit(t, o, s, now);
 		if (!rc)
 			continue;
 		if (s->state == SLOT_SENT)
-			slot_move(t, o, s, SLOT_WAITS);
-		if (rc == -EAGAIN)
+			slot_move(o, s, SLOT_WAITS);
+		if (rc == -EAGAIN) {
+			hostset_set(&t->waits, out_host(t, o), true);
 			return;
+		}
 		front_down(t, o, rc, strerror(-rc), now);
 	}
 }
@@ -129,12 +141,21 @@ static void submit_waiting(struct transport *t, struct transport_out *o, struct 
 		front_down(t, o, rc, strerror(-rc), now);
 }
 
+/* The links that the backend had no room for. Those that have none again are in the set again. */
+static void submit_again(struct transport *t, struct mono now)
+{
+	const struct hostset waits = t->waits;
+
+	t->waits = (struct hostset){ { 0 } };
+	for (uint16_t h = hostset_next(&waits, 0); h; h = hostset_next(&waits, h))
+		submit_waiting(t, &t->out[h - 1], now);
+}
+
 static void start_operation(struct transport *t, const struct transport_op *op)
 {
 	struct transport_out *o = &t->out[op->host - 1];
 	/* There is a free one: at most DEPTH are outstanding, and at most DEPTH are RETURNED. */
-	uint32_t i =
-		(uint32_t)__builtin_ctz(~(o->waits | o->sent | o->late | o->over | o->returned));
+	uint32_t i = (uint32_t)__builtin_ctz(o->free);
 	struct transport_slot *s = &o->slot[i];
 
 	s->index = i;
@@ -149,17 +170,15 @@ static void start_operation(struct transport *t, const struct transport_op *op)
 	 * used that result to choose this operation.
 	 */
 	s->round = t->round + 1;
-	s->order = ++t->order;
-	slot_move(t, o, s, SLOT_WAITS);
+	s->order = o->newest = ++t->order;
+	slot_move(o, s, SLOT_WAITS);
 	t->stats.ops[op->kind]++;
 	/*
 	 * The responder refuses it, too; but on verbs that would end the link, with all that is
 	 * outstanding on it.
 	 */
 	if (!front_may(t->conf.role, t->conf.rights, op->kind))
-		events_result(
-			t, o, s,
-			&(struct transport_event){ .outcome = TRANSPORT_REFUSED, .why = -EPERM });
+		events_result(t, o, s, TRANSPORT_REFUSED, -EPERM);
 	else
 		front_due(t, op->deadline);
 }
@@ -167,7 +186,7 @@ static void start_operation(struct transport *t, const struct transport_op *op)
 size_t transport_post(struct transport *t, const struct transport_op *op, size_t n, struct mono now,
 		      int *why)
 {
-	struct hostset hosts = { { 0 } };
+	const uint64_t before = t->order;
 	size_t i;
 
 	t->now = now;
@@ -179,37 +198,38 @@ size_t transport_post(struct transport *t, const struct transport_op *op, size_t
 		if (rc)
 			break;
 		start_operation(t, &op[i]);
-		hostset_set(&hosts, op[i].host, true);
 	}
-	/* Once a link: the operations of one may cost a device one request. */
-	for (uint16_t h = hostset_next(&hosts, 0); h; h = hostset_next(&hosts, h))
-		submit_waiting(t, &t->out[h - 1], now);
+	/* Once a link, at its last one: the operations of a link may cost a device one request. */
+	for (size_t k = 0; k < i; k++) {
+		struct transport_out *o = &t->out[op[k].host - 1];
+
+		if (o->newest == before + k + 1)
+			submit_waiting(t, o, now);
+	}
 	return i;
 }
 
 void front_done(struct transport *t, struct transport_out *o, struct transport_slot *s,
 		enum transport_outcome outcome, uint64_t old, const void *data, int why)
 {
-	struct transport_event ev = { .outcome = outcome };
+	struct transport_event *ev;
 
 	/* One operation has one result: the link has ended, or the deadline passed. */
 	if (s->state == SLOT_LATE)
-		events_late_over(t, o, s);
+		events_late_over(o, s);
 	if (s->state != SLOT_SENT)
 		return;
-	if (outcome != TRANSPORT_DONE) {
-		ev.why = why;
-	} else {
-		/* Only now the new link has proven to work: the next call needs no back-off. */
-		o->failures = 0;
-		if (s->op.kind == TRANSPORT_READ) {
-			ev.data = data;
-			ev.len = s->op.len;
-		} else if (s->op.kind != TRANSPORT_SEND) {
-			ev.old = old;
-		}
+	ev = events_result(t, o, s, outcome, outcome == TRANSPORT_DONE ? 0 : why);
+	if (outcome != TRANSPORT_DONE)
+		return;
+	/* Only now the new link has proven to work: the next call needs no back-off. */
+	o->failures = 0;
+	if (s->op.kind == TRANSPORT_READ) {
+		ev->data = data;
+		ev->len = s->op.len;
+	} else if (s->op.kind != TRANSPORT_SEND) {
+		ev->old = old;
 	}
-	events_result(t, o, s, &ev);
 }
 
 /* --- poll ------------------------------------------------------------------------- */
@@ -224,8 +244,8 @@ size_t transport_poll(struct transport *t, struct mono now, struct transport_eve
 	 */
 	t->ops->progress(t, now);
 	links_timers(t, now);
-	for (uint16_t h = hostset_next(&t->waits, 0); h; h = hostset_next(&t->waits, h))
-		submit_waiting(t, &t->out[h - 1], now);
+	if (!hostset_empty(&t->waits))
+		submit_again(t, now);
 	return events_take(t, ev, max);
 }
 
