@@ -229,6 +229,48 @@ static void time__stands_still__links_and_operations_work(void **state)
 	UNTIL(&s->rig, b->ref.messages == 1);
 }
 
+/* As UNTIL, but never asleep: arm is not called either. */
+#define AWAKE_UNTIL(r, ...)                                                                        \
+	do {                                                                                       \
+		struct mono end_ = mono_add((r)->clock.now(&(r)->clock), (r)->patience_ns);        \
+		while (!(__VA_ARGS__)) {                                                           \
+			if (mono_sub((r)->clock.now(&(r)->clock), end_) > 0)                       \
+				broken("polled without a pause for: %s", #__VA_ARGS__);            \
+			rig_poll(r);                                                               \
+		}                                                                                  \
+	} while (0)
+
+static void poll__without_a_pause__all_events_come(void **state)
+{
+	struct suite *s = *state;
+	struct transport_conf one = rig_conf(&s->rig, 1), two = rig_conf(&s->rig, 2);
+	struct host *a = rig_open(&s->rig, &one), *b = rig_open(&s->rig, &two);
+
+	host_meet(a, b);
+	AWAKE_UNTIL(&s->rig, both_up(a, b));
+	host_post1(b, op_send(1, "x", 1));
+	AWAKE_UNTIL(&s->rig, a->ref.messages == 1);
+	host_close(b);
+	AWAKE_UNTIL(&s->rig, !a->ref.up[2]);
+}
+
+/* The time that the user passes need not be new for results. */
+static void poll__without_a_pause_and_the_time_stands_still__results_come(void **state)
+{
+	struct suite *s = *state;
+	struct host *a, *b;
+	uint64_t tag;
+
+	rig_pair(&s->rig, &a, &b);
+	rig_simulate(&s->rig);
+	rig_poll(&s->rig); /* over verbs, the last look at all else */
+	for (uint64_t i = 0; i < 10; i++) {
+		tag = host_post1(a, op_faa(2, 0, 1));
+		AWAKE_UNTIL(&s->rig, host_result(a, tag));
+		assert_int_equal(host_result(a, tag)->ev.old, i);
+	}
+}
+
 /* In 20 simulated seconds, with 20 ms to 2 s between calls: not hundreds. */
 static void backoff__a_peer_that_refuses__is_called_more_and_more_seldom(void **state)
 {
@@ -266,6 +308,8 @@ const struct entry sleep_tests[] = {
 	ENTRY(sleep__a_peer_that_is_not_there__is_called_again_without_spinning, ALL),
 	ENTRY(fd__of_a_handle__stays_the_same, ALL),
 	ENTRY(time__stands_still__links_and_operations_work, ALL),
+	ENTRY(poll__without_a_pause__all_events_come, ALL),
+	ENTRY(poll__without_a_pause_and_the_time_stands_still__results_come, ALL),
 	ENTRY(backoff__a_peer_that_refuses__is_called_more_and_more_seldom, ALL),
 	{ NULL, NULL, ALL },
 };

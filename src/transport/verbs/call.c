@@ -297,12 +297,15 @@ static uint8_t *slot_at(const struct conn *c, uint32_t index)
 
 static void fill_request(struct conn *c, const struct transport_op *op, struct ibv_send_wr *wr)
 {
-	uint64_t at = c->at[op->part] + op->offset;
 	bool cas = op->kind == TRANSPORT_CAS64;
+	uint64_t at;
 
 	if (op->kind == TRANSPORT_SEND) {
 		wr->opcode = IBV_WR_SEND;
-	} else if (op->kind == TRANSPORT_READ) {
+		return;
+	}
+	at = c->at[op->part] + op->offset;
+	if (op->kind == TRANSPORT_READ) {
 		wr->opcode = IBV_WR_RDMA_READ;
 		wr->wr.rdma.remote_addr = at;
 		wr->wr.rdma.rkey = c->rkey[op->part];
@@ -320,7 +323,6 @@ int verbs_submit(struct transport *t, struct transport_out *o, struct transport_
 {
 	struct conn *c = call_of(t, o);
 	struct ibv_send_wr *wr;
-	struct ibv_sge *piece;
 
 	(void)now;
 	if (!c || c->state != CONN_UP)
@@ -328,17 +330,14 @@ int verbs_submit(struct transport *t, struct transport_out *o, struct transport_
 	if (c->chained == TRANSPORT_DEPTH)
 		return -EAGAIN;
 	wr = &c->chain[c->chained];
-	piece = &c->piece[c->chained++];
-	*piece = (struct ibv_sge){ .addr = (uintptr_t)slot_at(c, s->index),
-				   .length = s->op.len,
-				   .lkey = c->mr->lkey };
-	if (s->op.kind == TRANSPORT_CAS64 || s->op.kind == TRANSPORT_FAA64)
-		piece->length = 8;
+	if (c->chained++)
+		wr[-1].next = wr;
+	wr->next = NULL;
+	wr->sg_list->addr = (uintptr_t)slot_at(c, s->index);
+	wr->sg_list->length = s->op.len;
 	if (s->op.kind == TRANSPORT_SEND)
 		memcpy(slot_at(c, s->index), s->message, s->op.len);
-	*wr = (struct ibv_send_wr){ .wr_id = conn_wr(c, VERBS_WR_SLOT, s->index),
-				    .sg_list = piece,
-				    .num_sge = 1 };
+	wr->wr_id = conn_wr(c, VERBS_WR_SLOT, s->index);
 	fill_request(c, &s->op, wr);
 	return 0;
 }
@@ -355,8 +354,6 @@ int verbs_flush(struct transport *t, struct transport_out *o)
 
 	if (!c || c->state != CONN_UP || !c->chained)
 		return 0;
-	for (uint32_t i = 0; i + 1 < c->chained; i++)
-		c->chain[i].next = &c->chain[i + 1];
 	c->chained = 0;
 	ret = ibv_post_send(c->qp, c->chain, &bad);
 	return ret < 0 ? -errno : -ret;
@@ -403,6 +400,7 @@ static void completion_failed(struct conn *c, const struct ibv_wc *wc)
 	/* The first failure is the cause; operations behind it are flushed. */
 	if (!c->broke || c->broke == -ECONNRESET)
 		c->broke = why;
+	c->v->any_broke = true;
 	if (conn_wr_kind(wc->wr_id) == VERBS_WR_SLOT && why == -EACCES)
 		front_done(&c->v->t, c->out, &c->out->slot[conn_wr_index(wc->wr_id)],
 			   TRANSPORT_REFUSED, 0, NULL, why);

@@ -29,29 +29,6 @@ static int verbs_error(int ret)
 	return -ret;
 }
 
-/* {serial 32, host 16, kind 8, index 8} */
-uint64_t conn_wr(const struct conn *c, enum verbs_wr what, uint32_t n)
-{
-	return (uint64_t)c->serial << 32 | (uint32_t)c->host << 16 | (uint32_t)what << 8 | n;
-}
-
-enum verbs_wr conn_wr_kind(uint64_t wr_id)
-{
-	return (enum verbs_wr)(wr_id >> 8 & 0xff);
-}
-
-uint32_t conn_wr_index(uint64_t wr_id)
-{
-	return (uint32_t)wr_id & 0xff;
-}
-
-struct conn *conn_wr_call(const struct verbs *v, uint64_t wr_id)
-{
-	struct conn *c = v->calls[(wr_id >> 16 & 0xffff) - 1];
-
-	return c && c->serial == wr_id >> 32 ? c : NULL;
-}
-
 uint8_t conn_depth(int device)
 {
 	if (device < 1)
@@ -202,6 +179,11 @@ int conn_equip(struct conn *c, uint8_t *mem)
 	c->mr = ibv_reg_mr(c->pd, mem, len, IBV_ACCESS_LOCAL_WRITE);
 	if (!c->mr)
 		return -errno;
+	for (int i = 0; i < TRANSPORT_DEPTH; i++) {
+		c->piece[i].lkey = c->mr->lkey;
+		c->chain[i].sg_list = &c->piece[i];
+		c->chain[i].num_sge = 1;
+	}
 	ret = make_queues(c);
 	if (!ret)
 		ret = conn_ready(c, IBV_QPS_INIT);

@@ -23,8 +23,9 @@ enum {
 	COMPLETIONS_ONCE = 16,
 	DESCRIPTORS = 4,
 	/*
-	 * A user that polls all the time needs no events of completions, and those of connections
-	 * only so often: asking for them is a system call.
+	 * A user that polls all the time waits for its own operations: it needs no events of
+	 * completions. It gets events of connections, which are a system call, and messages, which
+	 * are a queue for each peer, only so often.
 	 */
 	LOOK_EACH_NS = 500000,
 };
@@ -158,6 +159,7 @@ static void calls_broke(struct verbs *v)
 	for (struct conn *c = v->conns; c; c = c->next)
 		if (c->out)
 			c->broke = -EIO;
+	v->any_broke = true;
 }
 
 static void poll_calls(struct verbs *v, struct mono now)
@@ -177,8 +179,9 @@ static void poll_calls(struct verbs *v, struct mono now)
 	if (n < 0)
 		calls_broke(v);
 	/* Successes may follow a failure: a link ends when no completion is left. */
-	if (n == COMPLETIONS_ONCE)
+	if (n == COMPLETIONS_ONCE || !v->any_broke)
 		return;
+	v->any_broke = false;
 	for (struct conn *c = v->conns; c; c = c->next)
 		if (c->out && c->broke && c->state != CONN_OVER)
 			call_broke(c, now);
@@ -274,13 +277,15 @@ void verbs_progress(struct transport *t, struct mono now)
 {
 	struct verbs *v = verbs_of(t);
 	struct epoll_event e[DESCRIPTORS];
-	int n = 0;
+	int n;
 
-	if (is_look_due(v, now)) {
-		n = epoll_wait(v->epoll, e, DESCRIPTORS, 0);
-		v->slept = false;
-		v->looked = now;
+	if (!is_look_due(v, now)) {
+		poll_calls(v, now);
+		return;
 	}
+	n = epoll_wait(v->epoll, e, DESCRIPTORS, 0);
+	v->slept = false;
+	v->looked = now;
 	for (int i = 0; i < n; i++)
 		if (e[i].data.u32 == OF_COMPLETIONS)
 			handle_completion_events(v);

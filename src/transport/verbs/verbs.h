@@ -79,7 +79,11 @@ struct conn {
 	uint32_t rkey[TRANSPORT_PARTS];
 	struct hello hello;
 	uint32_t hellos_sent; /* hellos sent */
-	uint32_t chained;     /* caller: requests for the next doorbell, in order */
+	/*
+	 * Caller: requests for the next doorbell, in order. Each has its piece from the start, and
+	 * a submit writes only what its kind of operation needs.
+	 */
+	uint32_t chained;
 	struct ibv_send_wr chain[TRANSPORT_DEPTH];
 	struct ibv_sge piece[TRANSPORT_DEPTH];
 	struct mono due; /* responder: disconnect it if it is not proven by then */
@@ -94,6 +98,7 @@ struct verbs {
 	struct ibv_comp_channel *comp; /* of all completion queues */
 	struct ibv_cq *cq;	       /* of all our links */
 	bool armed;		       /* its next completion makes an event */
+	bool any_broke;		       /* one of our links did: see conn.broke */
 	struct reaper *reaper;
 	int epoll;	    /* channel, comp, the device's events and the reaper */
 	bool slept;	    /* the user may have waited for that descriptor */
@@ -142,14 +147,32 @@ int conn_recv(struct conn *c, uint32_t n);
 uint8_t conn_depth(int device);
 
 /*
- * The wr_id of a request of c, about slot or buffer n. The completion queue of our links has
- * completions of connections that ended: the serial tells.
+ * The wr_id of a request of c, about slot or buffer n: {serial 32, host 16, kind 8, index 8}. The
+ * completion queue of our links has completions of connections that ended: the serial tells.
  */
-uint64_t conn_wr(const struct conn *c, enum verbs_wr what, uint32_t n);
-enum verbs_wr conn_wr_kind(uint64_t wr_id);
-uint32_t conn_wr_index(uint64_t wr_id);
+static inline uint64_t conn_wr(const struct conn *c, enum verbs_wr what, uint32_t n)
+{
+	return (uint64_t)c->serial << 32 | (uint32_t)c->host << 16 | (uint32_t)what << 8 | n;
+}
+
+static inline enum verbs_wr conn_wr_kind(uint64_t wr_id)
+{
+	return (enum verbs_wr)(wr_id >> 8 & 0xff);
+}
+
+static inline uint32_t conn_wr_index(uint64_t wr_id)
+{
+	return (uint32_t)wr_id & 0xff;
+}
+
 /* The link of ours whose request it was; NULL: it has ended. */
-struct conn *conn_wr_call(const struct verbs *v, uint64_t wr_id);
+static inline struct conn *conn_wr_call(const struct verbs *v, uint64_t wr_id)
+{
+	struct conn *c = v->calls[(wr_id >> 16 & 0xffff) - 1];
+
+	return c && c->serial == wr_id >> 32 ? c : NULL;
+}
+
 /* The completion queue of all our links. 0 or -errno. */
 int conn_make_calls_queue(struct verbs *v);
 /* Is it on the device that we opened? */
