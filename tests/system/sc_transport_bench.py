@@ -17,11 +17,12 @@ ROWS = (
 HEAD = """One operation over soft-RoCE in a VM, us of the VM's time: resex's transport (verbs) beside
 perftest, on the same device, one after the other. Medians of %d rounds of %d operations; the ratio
 is the median of the rounds' own. perftest: what %d more take than %d, from start to end of its
-caller. Both callers poll; both targets sleep. The VM has one CPU, and its time is the number of
-instructions that the CPU executed, 1 ns each: programs, kernel and soft-RoCE of both ends. So the
-table shows how much more work an operation is. Other programs of the machine change the atomics
-little, READ by a tenth between rounds. It cannot show what a real CPU or HCA takes: caches, waiting
-for memory and buses, two CPUs at once.
+caller. Both callers poll, at a real-time priority, so that the kernel's thread for soft interrupts
+preempts neither; both targets sleep. The VM has one CPU, and its time is the number of instructions
+that the CPU executed, 1 ns each: programs, kernel and soft-RoCE of both ends. So the table shows
+how much more work an operation is. Other programs of the machine change it by some hundredths
+between rounds. It cannot show what a real CPU or HCA takes: caches, waiting for memory and buses,
+two CPUs at once.
 
 %-16s %10s %12s %8s   %s
 """ % (ROUNDS, MANY, MANY, FEW, "operation", "verbs", "perftest", "ratio", "rounds' ratios, from least to most")
