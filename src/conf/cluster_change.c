@@ -42,40 +42,94 @@ static void add(struct cluster_changes *out, enum cluster_change_kind kind, uint
 
 /* --- the root's keys ------------------------------------------------------------- */
 
+/* A number as in cluster.json; with a unit, the largest one of which it is a multiple. */
+struct number_text {
+	char text[32];
+};
+
+static struct number_text number_text(uint64_t n)
+{
+	struct number_text t;
+
+	snprintf(t.text, sizeof(t.text), "%llu", (unsigned long long)n);
+	return t;
+}
+
+static struct number_text duration_text(int64_t ns)
+{
+	static const struct {
+		const char *name;
+		int64_t ns;
+	} units[] = { { "s", NS_PER_S }, { "ms", NS_PER_MS }, { "us", NS_PER_US }, { "ns", 1 } };
+	struct number_text t;
+	size_t i = 0;
+
+	while (ns % units[i].ns)
+		i++;
+	snprintf(t.text, sizeof(t.text), "%lld%s", (long long)(ns / units[i].ns), units[i].name);
+	return t;
+}
+
 /* Both lists have the key names of cluster.json. */
 static int compare_rules(const struct compared *c)
 {
 	const struct cluster_conf *a = c->a, *b = c->b;
+	const struct number_text hold = duration_text(a->hold_ns),
+				 timeout = duration_text(a->timeout_ns),
+				 drift = number_text(a->drift);
 	const struct {
 		const char *key;
 		bool same;
+		const char *in_force;
 	} rules[] = {
-		{ "cluster", !strcmp(a->cluster, b->cluster) },
-		{ "membership", a->membership == b->membership },
-		{ "hold", a->hold_ns == b->hold_ns },
-		{ "timeout", a->timeout_ns == b->timeout_ns },
-		{ "drift", a->drift == b->drift },
+		{ "cluster", !strcmp(a->cluster, b->cluster), a->cluster },
+		{ "membership", a->membership == b->membership,
+		  a->membership == CLUSTER_STATIC ? "static" : "corosync" },
+		{ "hold", a->hold_ns == b->hold_ns, hold.text },
+		{ "timeout", a->timeout_ns == b->timeout_ns, timeout.text },
+		{ "drift", a->drift == b->drift, drift.text },
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (!rules[i].same)
 			return refuse(c, "", 0, rules[i].key,
-				      "%s must be equal on all hosts: stop resexd on all of them, "
-				      "change it in each file, and start them again",
-				      rules[i].key);
+				      "%s is %s in force, and must be equal on all hosts: write "
+				      "that, or stop resexd on all of them, change it in each "
+				      "file, and start them again",
+				      rules[i].key, rules[i].in_force);
 	return 0;
+}
+
+/* The number is another one than that of this name. */
+static int renumbered(const struct compared *c, const char *list, const char *kind,
+		      const char *name, uint64_t was, uint64_t now)
+{
+	return refuse(c, list, now, "number",
+		      "%s \"%s\" has number %u: give it that number again, or stop resexd on all "
+		      "hosts first",
+		      kind, name, (unsigned)was);
 }
 
 static int compare_own_number(const struct compared *c)
 {
 	const struct cluster_host *mine = &c->a->host[c->a->self], *now = &c->b->host[c->b->self];
+	const struct cluster_host *same = cluster_host_find(c->b, mine->name);
 
 	if (mine->number == now->number)
 		return 0;
+	if (same == now)
+		return renumbered(c, "hosts", "host", mine->name, mine->number, now->number);
+	/* Above all a file that was copied with the "host" of another host. */
+	if (same)
+		return refuse(c, "", 0, "host",
+			      "this host runs as \"%s\", number %u, and is \"%s\" in this file: "
+			      "correct \"host\"",
+			      mine->name, (unsigned)mine->number, now->name);
 	return refuse(
 		c, "hosts", now->number, "number",
-		"this host runs as number %u: give it that number again, or restart its resexd",
-		(unsigned)mine->number);
+		"this host runs as \"%s\", number %u, and is \"%s\", number %u, in this file: "
+		"give it its number again",
+		mine->name, (unsigned)mine->number, now->name, (unsigned)now->number);
 }
 
 /* The defaults of callers grow with the lists of hosts and clients: two defaults are the same. */
@@ -96,25 +150,35 @@ static int compare_own(const struct compared *c)
 {
 	const struct cluster_conf *a = c->a, *b = c->b;
 	const struct cluster_host *mine = &a->host[a->self], *now = &b->host[b->self];
+	const struct number_text heartbeat = duration_text(a->heartbeat_ns),
+				 scan = duration_text(a->scan_ns),
+				 callers = number_text(a->callers),
+				 callers_second = number_text(a->callers_second),
+				 port = number_text(mine->port);
 	const struct {
 		const char *list, *key;
 		bool same;
+		const char *in_force;
 	} own[] = {
-		{ "", "key_file", !strcmp(a->key_file, b->key_file) },
-		{ "", "transport", a->transport == b->transport },
-		{ "", "heartbeat", a->heartbeat_ns == b->heartbeat_ns },
-		{ "", "scan", a->scan_ns == b->scan_ns },
-		{ "", "callers", same_callers(a, b) },
-		{ "", "callers_second", same_callers_second(a, b) },
-		{ "hosts", "address", !strcmp(mine->address, now->address) },
-		{ "hosts", "port", mine->port == now->port },
+		{ "", "key_file", !strcmp(a->key_file, b->key_file), a->key_file },
+		{ "", "transport", a->transport == b->transport,
+		  transport_backends[a->transport]->name },
+		{ "", "heartbeat", a->heartbeat_ns == b->heartbeat_ns, heartbeat.text },
+		{ "", "scan", a->scan_ns == b->scan_ns, scan.text },
+		{ "", "callers", same_callers(a, b), callers.text },
+		{ "", "callers_second", same_callers_second(a, b), callers_second.text },
+		{ "hosts", "address", !strcmp(mine->address, now->address), mine->address },
+		{ "hosts", "port",
+		  mine->port == now->port || !transport_backends[a->transport]->has_ports,
+		  port.text },
 	};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (!own[i].same)
 			return refuse(c, own[i].list, *own[i].list ? now->number : 0, own[i].key,
-				      "%s of this host takes effect at a start: restart its resexd",
-				      own[i].key);
+				      "%s of this host is %.128s since its start: write that, or "
+				      "restart its resexd",
+				      own[i].key, own[i].in_force);
 	return 0;
 }
 
@@ -138,10 +202,7 @@ static int host_added(const struct compared *c, const struct cluster_host *h)
 	const struct cluster_host *was = cluster_host_find(c->a, h->name);
 
 	if (was)
-		return refuse(c, "hosts", h->number, "number",
-			      "host \"%s\" has number %u: give it that number again, or stop "
-			      "resexd on all hosts first",
-			      h->name, (unsigned)was->number);
+		return renumbered(c, "hosts", "host", h->name, was->number, h->number);
 	if (h->number < host_of_locks(c))
 		return refuse(c, "hosts", h->number, "number",
 			      "number %u is below %u, the host that has the locks: give the new "
@@ -154,10 +215,19 @@ static int host_added(const struct compared *c, const struct cluster_host *h)
 
 static int host_removed(const struct compared *c, const struct cluster_host *h)
 {
+	const struct cluster_host *now = cluster_host_find(c->b, h->name);
+
+	if (now)
+		return renumbered(c, "hosts", "host", h->name, h->number, now->number);
 	if (hostset_has(c->present, (uint32_t)h->number))
-		return refuse(c, "hosts", h->number, "",
-			      "host \"%s\" is up and left out: stop its resexd first%s", h->name,
-			      c->a->membership == CLUSTER_COROSYNC ? ", and corosync there" : "");
+		return refuse(
+			c, "hosts", h->number, "",
+			c->a->membership == CLUSTER_COROSYNC
+				? "host \"%s\" is left out, but is up or a member of corosync: "
+				  "stop its resexd and its corosync, and wait until host-list "
+				  "shows it down and as no member"
+				: "host \"%s\" is up and left out: stop its resexd first",
+			h->name);
 	if (c->a->membership == CLUSTER_STATIC && h->number == cluster_lowest_host(c->a))
 		return refuse(
 			c, "hosts", h->number, "",
@@ -173,7 +243,8 @@ static int host_kept(const struct compared *c, const struct cluster_host *a,
 		     const struct cluster_host *b)
 {
 	bool same_name = !strcmp(a->name, b->name);
-	bool same_place = !strcmp(a->address, b->address) && a->port == b->port;
+	bool ports = transport_backends[c->a->transport]->has_ports;
+	bool same_place = !strcmp(a->address, b->address) && (!ports || a->port == b->port);
 
 	if (c->a->membership == CLUSTER_COROSYNC && a->corosync_node != b->corosync_node)
 		return refuse(c, "hosts", b->number, "corosync_node",
@@ -232,18 +303,21 @@ static void compare_clients(const struct compared *c)
 static int compare_service(const struct compared *c, const struct cluster_service *a,
 			   const struct cluster_service *b)
 {
-	const struct cluster_service *was;
+	const struct cluster_service *was, *now;
 
-	if (!b)
+	if (!b) {
+		now = cluster_service_find(c->b, a->name);
+		if (now)
+			return renumbered(c, "services", "service", a->name, a->number,
+					  now->number);
 		return refuse(c, "services", a->number, "",
-			      "service \"%s\" is left out: to remove it, stop resexd on all hosts",
+			      "service \"%s\" is left out: write it again; to remove it, stop "
+			      "resexd on all hosts, change each file, and start them again",
 			      a->name);
+	}
 	was = cluster_service_find(c->a, b->name);
 	if (was && was->number != b->number)
-		return refuse(c, "services", b->number, "number",
-			      "service \"%s\" has number %u: give it that number again, or stop "
-			      "resexd on all hosts first",
-			      b->name, (unsigned)was->number);
+		return renumbered(c, "services", "service", b->name, was->number, b->number);
 	if (a && strcmp(a->name, b->name) != 0)
 		return refuse(c, "services", b->number, "number",
 			      "number %u is service \"%s\": give \"%s\" a number that no service "
@@ -296,6 +370,54 @@ int cluster_change(const struct cluster_conf *a, const struct cluster_conf *b,
 	return rc;
 }
 
+static void host_text(const struct cluster_conf *a, const struct cluster_conf *b, uint16_t number,
+		      char *text, size_t size)
+{
+	const struct cluster_host *was = cluster_host_at(a, number);
+	const struct cluster_host *now = cluster_host_at(b, number);
+
+	/* One of both alone may change: see host_kept(). */
+	if (strcmp(was->name, now->name) != 0)
+		snprintf(text, size, "host %s: was called %s", now->name, was->name);
+	else if (transport_backends[b->transport]->has_ports)
+		snprintf(text, size, "host %s: address %s port %u, was %s port %u", now->name,
+			 now->address, (unsigned)now->port, was->address, (unsigned)was->port);
+	else
+		snprintf(text, size, "host %s: address %s, was %s", now->name, now->address,
+			 was->address);
+}
+
+static const char *rights_text(const struct cluster_client *c)
+{
+	return c->rights & TRANSPORT_ATOMICS ? "atomics" : "read";
+}
+
+static const char *caller_text(const struct cluster_client *c)
+{
+	return c->address[0] ? c->address : "any address";
+}
+
+/* One or more of name, address and rights have changed. */
+static void changed_client_text(const struct cluster_client *a, const struct cluster_client *b,
+				char *text, size_t size)
+{
+	const char *comma = "";
+	int n = snprintf(text, size, "client %s: ", b->name);
+
+	if (strcmp(a->name, b->name) != 0) {
+		n += snprintf(text + n, size - (size_t)n, "was called %s", a->name);
+		comma = ", ";
+	}
+	if (strcmp(a->address, b->address) != 0) {
+		n += snprintf(text + n, size - (size_t)n, "%scalls from %s, was %s", comma,
+			      caller_text(b), caller_text(a));
+		comma = ", ";
+	}
+	if (a->rights != b->rights)
+		snprintf(text + n, size - (size_t)n, "%srights %s, was %s", comma, rights_text(b),
+			 rights_text(a));
+}
+
 static void client_text(const struct cluster_client *a, const struct cluster_client *b, char *text,
 			size_t size)
 {
@@ -304,9 +426,7 @@ static void client_text(const struct cluster_client *a, const struct cluster_cli
 	else if (!a)
 		snprintf(text, size, "client %s is new", b->name);
 	else
-		snprintf(text, size, "client %s is %s%s%s%s", a->name, b->name,
-			 *b->address ? " at " : "", b->address,
-			 a->rights == b->rights ? "" : " with other rights");
+		changed_client_text(a, b, text, size);
 }
 
 static void service_text(const struct cluster_service *a, const struct cluster_service *b,
@@ -326,19 +446,16 @@ void cluster_change_text(const struct cluster_conf *a, const struct cluster_conf
 			 const struct cluster_change *ch, char text[static CLUSTER_CHANGE_TEXT])
 {
 	enum { SIZE = CLUSTER_CHANGE_TEXT };
-	const struct cluster_host *was = cluster_host_at(a, ch->number);
-	const struct cluster_host *now = cluster_host_at(b, ch->number);
 
 	switch (ch->kind) {
 	case CLUSTER_HOST_ADDED:
-		snprintf(text, SIZE, "host %s is new", now->name);
+		snprintf(text, SIZE, "host %s is new", cluster_host_at(b, ch->number)->name);
 		break;
 	case CLUSTER_HOST_REMOVED:
-		snprintf(text, SIZE, "host %s is left out", was->name);
+		snprintf(text, SIZE, "host %s is left out", cluster_host_at(a, ch->number)->name);
 		break;
 	case CLUSTER_HOST_CALLED:
-		snprintf(text, SIZE, "host %s is %s at %s port %u", was->name, now->name,
-			 now->address, (unsigned)now->port);
+		host_text(a, b, ch->number, text, SIZE);
 		break;
 	case CLUSTER_CLIENT_CHANGED:
 		client_text(cluster_client_at(a, ch->number), cluster_client_at(b, ch->number),

@@ -67,7 +67,7 @@ int cluster_change(const struct cluster_conf *a, const struct cluster_conf *b,
 		   const struct hostset *present, struct cluster_changes *out,
 		   struct cluster_refusal *why);
 
-enum { CLUSTER_CHANGE_TEXT = 320 };
+enum { CLUSTER_CHANGE_TEXT = 512 }; /* of the longest names and addresses */
 
 /* One change in words, as "service web: minimum 2, was 1". */
 void cluster_change_text(const struct cluster_conf *a, const struct cluster_conf *b,

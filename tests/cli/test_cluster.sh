@@ -228,7 +228,7 @@ that 'the same cluster.json is nothing to tell' in_log 1 'reload: configuration 
 that 'the same cluster.json is nothing to tell' not grep -q 'has changed' "$dir/1/log"
 sed -i 's/"hold": "1s"/"hold": "2s"/' "$dir/1/cluster.json"
 kill -HUP "${daemon[1]}"
-that 'SIGHUP says what must not change' in_log 1 'cluster.json:[0-9]+:[0-9]+: hold must be equal on all hosts: stop resexd on all of them'
+that 'SIGHUP says what must not change' in_log 1 'cluster.json:[0-9]+:[0-9]+: hold is 1s in force, and must be equal on all hosts: write that, or stop resexd on all of them'
 sed -i -e 's/"hold": "2s"/"hold": "1s"/' -e 's/"web", "number": 1/&, "minimum": 2/' "$dir/1/cluster.json"
 kill -HUP "${daemon[1]}"
 that 'SIGHUP says what puts another cluster.json in force' in_log 1 'cluster.json: has changed .service web: minimum 2, was 1.: resex cluster-reload puts it in force'
@@ -410,7 +410,7 @@ if [ "$(id -u)" -eq 0 ]; then
 
 	# What is refused changes nothing.
 	sed -i 's/"hold": "1s"/"hold": "2s"/' "$dir/1/cluster.json"
-	fails 4 resex 'cluster.json:[0-9]+:[0-9]+: hold must be equal on all hosts: stop' resex 1 cluster-reload
+	fails 4 resex 'cluster.json:[0-9]+:[0-9]+: hold is 1s in force, and must be equal on all hosts: write that, or stop' resex 1 cluster-reload
 	services='' cluster 1 shm "$shm" "$shm" "$shm" "$shm"
 	fails 4 resex 'cluster.json:[0-9]+:[0-9]+: service "cache" is left out: ' resex 1 cluster-reload
 	cluster 1 shm "$shm" "$shm" "$shm"

@@ -28,7 +28,11 @@
 #define FILE_OF(head, hosts, services)                                                             \
 	"{\"cluster\": \"c\", \"transport\": \"tcp\", " head "\"hosts\": [" hosts                  \
 	"], \"services\": [" services "]}"
-#define CORO  "\"membership\": \"corosync\", "
+#define CORO "\"membership\": \"corosync\", "
+#define SHM_OF(address)                                                                            \
+	"{\"cluster\": \"c\", \"transport\": \"shm\", \"hosts\": ["                                \
+	"{\"name\": \"x2\", \"number\": 2, \"address\": \"/s\"}, "                                 \
+	"{\"name\": \"x3\", \"number\": 3, \"address\": \"" address "\"}]}"
 #define BASE  FILE_OF("", X2 ", " X3, WEB ", " MAIL)
 #define HOST1 H("x1", "1", "1")
 #define SELF6 H("x2", "6", "6")
@@ -136,9 +140,9 @@ static const struct row {
 	{ FILE_OF("", X2 ", " SEVEN, ""), FILE_OF("", X2 ", " SEVEN ", " P7, ""), 3,
 	  "; client p is new" },
 	{ BASE, FILE_OF("\"callers\": 9, ", X2 ", " X3 ", " X4, WEB ", " MAIL), 3,
-	  " 0 callers: callers of" },
+	  " 0 callers: callers of this host is 8 since" },
 	{ BASE, FILE_OF("\"callers_second\": 9, ", X2 ", " X3 ", " X4, WEB ", " MAIL), 3,
-	  " 0 callers_second: callers_second of" },
+	  " 0 callers_second: callers_second of this host is 64 since" },
 	/* hosts are removed when they are stopped, but not the first */
 	{ BASE,
 	  FILE_OF("", X2,
@@ -148,7 +152,9 @@ static const struct row {
 	{ FILE_OF("", X2 ", " X3, ""), FILE_OF("", X2, ""), 3,
 	  "hosts 3 : host \"x3\" is up and left out: stop its resexd first" },
 	{ FILE_OF(CORO, X2 ", " X3, ""), FILE_OF(CORO, X2, ""), 3,
-	  "stop its resexd first, and corosync there" },
+	  "hosts 3 : host \"x3\" is left out, but is up or a member of corosync: stop its resexd "
+	  "and "
+	  "its corosync, and wait until host-list shows it down and as no member" },
 	{ FILE_OF("", H("x1", "1", "1") ", " X2, ""), FILE_OF("", X2, ""), 0,
 	  "hosts 1 : host \"x1\" has the locks and is left out: to remove it, stop resexd on all "
 	  "hosts" },
@@ -156,14 +162,18 @@ static const struct row {
 	  "hosts; host x1 is left out" },
 	/* a number keeps its host */
 	{ BASE, FILE_OF("", X2 ", " HP("x3", "3", "9", "\"port\": 5"), WEB ", " MAIL), 3,
-	  "; host x3 is x3 at 10.0.0.9 port 5" },
+	  "; host x3: address 10.0.0.9 port 5, was 10.0.0.3 port 7471" },
 	{ BASE, FILE_OF("", X2 ", " HP("x3", "3", "3", "\"port\": 5"), WEB ", " MAIL), 3,
-	  "; host x3 is x3 at 10.0.0.3 port 5" },
+	  "; host x3: address 10.0.0.3 port 5, was 10.0.0.3 port 7471" },
 	{ FILE_OF("", X2 ", " X3, ""), FILE_OF("", X2 ", " H("y", "3", "3"), ""), 3,
-	  "; host x3 is y at 10.0.0.3 port 7471" },
+	  "; host y: was called x3" },
+	{ SHM_OF("/a"), SHM_OF("/b"), 0, "; host x3: address /b, was /a" },
 	{ FILE_OF("", X2 ", " X3, ""), FILE_OF("", X2 ", " H("y", "3", "9"), ""), 3,
 	  "hosts 3 number: number 3 is \"x3\": give \"y\" a number that no host had" },
 	{ FILE_OF("", X2 ", " X3, ""), FILE_OF("", X2 ", " H("x3", "4", "3"), ""), 0,
+	  "hosts 4 number: host \"x3\" has number 3: give it that number again, or stop resexd on "
+	  "all hosts first" },
+	{ FILE_OF("", X2 ", " X3, ""), FILE_OF("", X2 ", " H("x3", "4", "3"), ""), 3,
 	  "hosts 4 number: host \"x3\" has number 3: give it that number again, or stop resexd on "
 	  "all hosts first" },
 	{ CORO_BASE,
@@ -177,13 +187,17 @@ static const struct row {
 	{ FILE_OF("", X2, ""), FILE_OF("", X2 ", " P7, ""), 0, "; client p is new" },
 	{ FILE_OF("", X2 ", " P7, ""), FILE_OF("", X2, ""), 0, "; client p is left out" },
 	{ FILE_OF("", X2 ", " P7, ""), FILE_OF("", X2 ", " CLIENT("q", ""), ""), 0,
-	  "; client p is q" },
+	  "; client q: was called p" },
 	{ FILE_OF("", X2 ", " P7, ""),
 	  FILE_OF("", X2 ", " CLIENT("p", ", \"address\": \"10.0.0.9\""), ""), 0,
-	  "; client p is p at 10.0.0.9" },
+	  "; client p: calls from 10.0.0.9, was any address" },
 	{ FILE_OF("", X2 ", " P7, ""),
 	  FILE_OF("", X2 ", " CLIENT("p", ", \"rights\": \"atomics\""), ""), 0,
-	  "; client p is p with other rights" },
+	  "; client p: rights atomics, was read" },
+	{ FILE_OF("", X2 ", " CLIENT("p", ", \"address\": \"10.0.0.9\""), ""),
+	  FILE_OF("", X2 ", " CLIENT("q", ", \"rights\": \"atomics\""), ""), 0,
+	  "; client q: was called p, calls from any address, was 10.0.0.9, rights atomics, was "
+	  "read" },
 	/* services */
 	{ BASE, FILE_OF("", X2 ", " X3, "{\"name\": \"new\", \"number\": 7}, " WEB ", " MAIL), 3,
 	  "; service new is new" },
@@ -199,43 +213,67 @@ static const struct row {
 		  "{\"name\": \"web\", \"number\": 1, \"minimum\": 4}, " MAIL),
 	  3, "hosts; host x4 is new; service web: minimum 4, was 1, and other balancers" },
 	{ BASE, FILE_OF("", X2 ", " X3, MAIL), 3,
-	  "services 1 : service \"web\" is left out: to remove it, stop resexd on all hosts" },
+	  "services 1 : service \"web\" is left out: write it again; to remove it, stop resexd on "
+	  "all "
+	  "hosts" },
 	{ BASE, FILE_OF("", X2 ", " X3, "{\"name\": \"wob\", \"number\": 1}, " MAIL), 3,
 	  "services 1 number: number 1 is service \"web\": give \"wob\" a number that no service "
 	  "had" },
 	{ BASE, FILE_OF("", X2 ", " X3, WEB ", {\"name\": \"mail\", \"number\": 100}"), 3,
 	  "services 100 number: service \"mail\" has number 200: give it that number again" },
+	{ BASE, FILE_OF("", X2 ", " X3, MAIL ", {\"name\": \"web\", \"number\": 2}"), 3,
+	  "services 2 number: service \"web\" has number 1: give it that number again" },
 	/* what all hosts must have equal */
 	{ BASE, FILE_OF(CORO, X2 ", " X3, WEB ", " MAIL), 3,
-	  " 0 membership: membership must be equal on all hosts: stop resexd on all of them, "
-	  "change it in each file, and start them again" },
+	  " 0 membership: membership is static in force, and must be equal on all hosts: write "
+	  "that, "
+	  "or stop resexd on all of them, change it in each file, and start them again" },
+	{ CORO_BASE, BASE, 3, " 0 membership: membership is corosync in force" },
 	{ BASE, FILE_OF("\"hold\": \"1s\", ", X2 ", " X3, WEB ", " MAIL), 3,
-	  " 0 hold: hold must be equal" },
+	  " 0 hold: hold is 2s in force, and must be equal" },
 	{ BASE, FILE_OF("\"timeout\": \"2s\", ", X2 ", " X3, WEB ", " MAIL), 3,
-	  " 0 timeout: timeout must be equal" },
+	  " 0 timeout: timeout is 1s in force" },
 	{ BASE, FILE_OF("\"drift\": 1, ", X2 ", " X3, WEB ", " MAIL), 3,
-	  " 0 drift: drift must be equal" },
+	  " 0 drift: drift is 1000 in force" },
 	{ FILE_OF("", X2, ""), "{\"cluster\": \"d\", \"transport\": \"tcp\", \"hosts\": [" X2 "]}",
-	  0, " 0 cluster: cluster must be equal" },
+	  0, " 0 cluster: cluster is c in force" },
 	/* what this host has since its start */
-	{ FILE_OF("", X2, ""), "{\"cluster\": \"c\", \"transport\": \"shm\", \"hosts\": [" X2 "]}",
-	  0, " 0 transport: transport of this host takes effect at a start: restart its resexd" },
+	{ FILE_OF("", X2, ""),
+	  "{\"cluster\": \"c\", \"transport\": \"shm\", \"hosts\": [{\"name\": \"x2\", "
+	  "\"number\": 2, \"address\": \"/s\"}]}",
+	  0,
+	  " 0 transport: transport of this host is tcp since its start: write that, or restart "
+	  "its resexd" },
 	{ BASE, FILE_OF("\"key_file\": \"/k\", ", X2 ", " X3, WEB ", " MAIL), 3,
-	  " 0 key_file: key_file of" },
+	  " 0 key_file: key_file of this host is " },
 	{ BASE, FILE_OF("\"heartbeat\": \"1s\", ", X2 ", " X3, WEB ", " MAIL), 3,
-	  " 0 heartbeat: heartbeat of" },
-	{ BASE, FILE_OF("\"scan\": \"1s\", ", X2 ", " X3, WEB ", " MAIL), 3, " 0 scan: scan of" },
+	  " 0 heartbeat: heartbeat of this host is 100ms since" },
+	{ BASE, FILE_OF("\"scan\": \"1s\", ", X2 ", " X3, WEB ", " MAIL), 3,
+	  " 0 scan: scan of this host is 500ms since" },
 	{ BASE, FILE_OF("\"callers\": 9, ", X2 ", " X3, WEB ", " MAIL), 3,
-	  " 0 callers: callers of" },
+	  " 0 callers: callers of this host is 8 since" },
 	{ BASE, FILE_OF("\"callers_second\": 9, ", X2 ", " X3, WEB ", " MAIL), 3,
-	  " 0 callers_second: callers_second of" },
+	  " 0 callers_second: callers_second of this host is 64 since" },
 	{ BASE, FILE_OF("", H("x2", "2", "9") ", " X3, WEB ", " MAIL), 3,
-	  "hosts 2 address: address of this host takes" },
+	  "hosts 2 address: address of this host is 10.0.0.2 since" },
 	{ BASE, FILE_OF("", HP("x2", "2", "2", "\"port\": 9") ", " X3, WEB ", " MAIL), 3,
-	  "hosts 2 port: port of this host" },
+	  "hosts 2 port: port of this host is 7471 since" },
 	{ BASE, FILE_OF("\"host\": \"x3\", ", X2 ", " X3, WEB ", " MAIL), 3,
-	  "hosts 3 number: this host runs as number 2: give it that number again, or restart its "
-	  "resexd" },
+	  " 0 host: this host runs as \"x2\", number 2, and is \"x3\" in this file: correct "
+	  "\"host\"" },
+	{ BASE, FILE_OF("", H("x2", "9", "2") ", " X3, WEB ", " MAIL), 3,
+	  "hosts 9 number: host \"x2\" has number 2: give it that number again, or stop resexd on "
+	  "all hosts first" },
+	{ BASE,
+	  FILE_OF("\"host\": \"y\", ", H("y", "9", "2") ", " X3,
+		  "{\"name\": \"web\", \"number\": 1, \"balancers\": [\"y\"]}"),
+	  3,
+	  "hosts 9 number: this host runs as \"x2\", number 2, and is \"y\", number 9, in this "
+	  "file: give it its number again" },
+	{ FILE_OF("\"hold\": \"10500us\", ", X2, ""), FILE_OF("", X2, ""), 0,
+	  " 0 hold: hold is 10500us in force" },
+	{ FILE_OF("\"scan\": \"10000001ns\", ", X2, ""), FILE_OF("", X2, ""), 0,
+	  " 0 scan: scan of this host is 10000001ns since" },
 };
 
 RIG_TEST(change__of_each_key__takes_effect_or_is_refused_with_the_remedy)
@@ -265,7 +303,7 @@ RIG_TEST(load__a_refusal__names_the_place_in_the_file)
 		{ FILE_OF("", X2 ",\n" H("x3", "4", "3"), WEB ", " MAIL), -EPERM,
 		  "cluster.json:2:26: host \"x3\" has number 3" },
 		{ FILE_OF("\"hold\":\n \"1s\", ", X2 ", " X3, WEB ", " MAIL), -EPERM,
-		  "cluster.json:2:2: hold must be equal" },
+		  "cluster.json:2:2: hold is 2s in force" },
 		{ FILE_OF("", X2 ", " X3, "\n" MAIL), -EPERM,
 		  "cluster.json:1:165: service \"web\" is left" },
 		{ FILE_OF("", X2 ", " X2, WEB), -EINVAL, "\"x2\" is listed twice" },
