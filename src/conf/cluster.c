@@ -3,10 +3,8 @@
  * cluster: cluster.json -> struct cluster_conf. Keys are bound by tables; what no table can
  * say (unique names, known hosts, addresses) is checked after. See cluster.h.
  *
- * src/cluster/cluster.c opens the region and the transport with the result. The file is read
- * at the start only: hosts agree on it when a link is opened (cluster_agree.c), and a host
- * that changed its mind later would act by rules that the others do not know. At SIGHUP
- * src/engine/reload.c only compares it (cluster_change.c).
+ * src/cluster/cluster.c opens the region and the transport with the result. resex cluster-reload
+ * reads the file again, and at SIGHUP src/engine/reload.c only compares it (cluster_change.c).
  */
 #include "src/conf/cluster.h"
 
@@ -176,6 +174,12 @@ static int check_addresses(const struct cluster_conf *c, const struct conf_doc *
 		snprintf(at, sizeof(at), "hosts[%u].address", place_of(d, p.name));
 		if (check_port_unique(c, d, at, i, e))
 			return -EINVAL;
+		/* Else it would depend on the folder in which each resexd was started. */
+		if (!b->has_ports && p.address[0] != '/')
+			return conf_fail(d, at, e,
+					 "the folder \"%s\" of host \"%s\" is not a whole path: "
+					 "begin it with /",
+					 p.address, p.name);
 		if (!b->check(&p))
 			continue;
 		return conf_fail(d, at, e,

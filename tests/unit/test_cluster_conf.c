@@ -139,7 +139,6 @@ TEST(agreement__of_the_rules__has_no_services_and_of_the_hosts_the_lowest)
 TEST(agreement__what_each_host_sets_for_itself__changes_nothing)
 {
 	static const char *const text[] = {
-		"{\"cluster\": \"c\", \"transport\": \"shm\", ",
 		HEAD "\"host\": \"xen2\", ",
 		HEAD "\"key_file\": \"/k\", ",
 		HEAD "\"heartbeat\": \"1s\", ",
@@ -158,7 +157,12 @@ TEST(agreement__what_each_host_sets_for_itself__changes_nothing)
 		if (agreement_of(file) != v)
 			fail_msg("another agreement: %s", file);
 	}
-	/* Names, addresses and ports of hosts, in any order; nodes that static ignores. */
+	/* The transport, names, addresses and ports of hosts, in any order; nodes that static
+	 * ignores. */
+	assert_true(
+		agreement_of("{\"cluster\": \"c\", \"transport\": \"shm\", \"hosts\": [{\"name\": "
+			     "\"xen1\", \"number\": 1, \"address\": \"/s\"}, {\"name\": \"y\", "
+			     "\"number\": 2, \"address\": \"/s\"}]}") == v);
 	assert_true(agreement_of(HEAD "\"hosts\": [" HOST2 ", " HOST1 "]}") == v);
 	assert_true(agreement_of(HEAD "\"hosts\": [" HOST1 ", " HOST2_77 "]}") == v);
 	assert_true(agreement_of(HEAD "\"hosts\": [{\"name\": \"xen1\", \"number\": 1, "
@@ -275,6 +279,12 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 		{ "{\"cluster\": \"c\", \"transport\": \"tcp\", \"hosts\": [" HOST1
 		  ", {\"name\": \"q\", \"number\": 3, \"address\": \"10.0.0.300\"}]}",
 		  "host \"q\" cannot be called at \"10.0.0.300\": give an IP address" },
+		{ "{\"cluster\": \"c\", \"transport\": \"shm\", \"hosts\": [{\"name\": \"xen1\", "
+		  "\"number\": 1, \"address\": \"/s\"}, {\"name\": \"q\", \"number\": 3, "
+		  "\"address\": "
+		  "\"s/t\"}]}",
+		  "f:1:134: the folder \"s/t\" of host \"q\" is not a whole path: begin it with "
+		  "/" },
 		{ "{\"cluster\": \"c\", \"transport\": \"tcp\", \"hosts\": [" HOST1
 		  ", {\"name\": \"q\", \"number\": 3, \"address\": \"10.0.0.1\"}]}",
 		  "\"10.0.0.1\" port 7471 is already used by \"xen1\": give each host its own" },
