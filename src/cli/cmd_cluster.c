@@ -85,20 +85,44 @@ int run_lock_break(struct cli *c)
 	return request_row(c, "lock-break", "service", "force", c->options.force, lock_cols);
 }
 
-/* What is left to do: a file that one host alone has stops the decisions that it touches. */
-static void print_others(const json_t *others, bool dry_run)
+static void print_names(const char *what, const json_t *names)
 {
 	json_t *h;
 	size_t i;
 
-	if (!json_array_size(others))
-		return;
-	printf("%s the same file, and run resex cluster-reload there:",
-	       dry_run ? "then give these hosts" : "give these hosts");
-	json_array_foreach(others, i, h)
-		printf("%s %s", i ? "," : "", json_string_value(h));
-	printf("\nuntil all members have it, nothing is decided that a difference touches: "
-	       "see resex host-list\n");
+	if (json_array_size(names))
+		printf("%s:", what);
+	json_array_foreach(names, i, h)
+		printf("%s %s%s", i ? "," : "", json_string_value(h),
+		       i + 1 == json_array_size(names) ? "\n" : "");
+}
+
+/* Hosts may differ in the names and addresses of hosts, and in clients. */
+static bool is_agreed(const json_t *change)
+{
+	const char *kind = json_string_value(json_object_get(change, "kind"));
+
+	return kind && strcmp(kind, "host-changed") != 0 && strcmp(kind, "client-changed") != 0;
+}
+
+/* What is left to do: a file that one host alone has stops the decisions that it touches. */
+static void print_others(const json_t *r, bool dry_run)
+{
+	bool agreed = false;
+	json_t *ch;
+	size_t i;
+
+	json_array_foreach(json_object_get(r, "changes"), i, ch)
+		agreed |= is_agreed(ch);
+	print_names(dry_run ? "then give these hosts the same file, and run resex cluster-reload "
+			      "there"
+			    : "give these hosts the same file, and run resex cluster-reload there",
+		    json_object_get(r, "others"));
+	print_names("then start resexd with the same file on these new hosts",
+		    json_object_get(r, "new"));
+	if (agreed)
+		puts("until all members have it, nothing is decided that a difference touches: see "
+		     "resex host-list");
 }
 
 int run_cluster_reload(struct cli *c)
@@ -116,7 +140,7 @@ int run_cluster_reload(struct cli *c)
 		json_array_foreach(json_object_get(r, "changes"), i, ch)
 			printf("%s%s\n", dry_run ? "would change: " : "in force: ",
 			       json_string_value(json_object_get(ch, "text")));
-		print_others(json_object_get(r, "others"), dry_run);
+		print_others(r, dry_run);
 	}
 	json_decref(r);
 	return rc;

@@ -52,14 +52,18 @@ static bool is_for_all(const struct cluster_changes *ch)
 	return false;
 }
 
-/* The hosts that must get the same file. */
-static json_t *others_of(const struct cluster_conf *to, const struct cluster_changes *ch)
+/* The other members that must get the same file: those that from has too, or those that are new. */
+static json_t *others_of(const struct cluster_conf *from, const struct cluster_conf *to, bool new)
 {
 	json_t *arr = json_array();
 
-	for (uint32_t i = 0; is_for_all(ch) && i < to->hosts; i++)
-		if (i != to->self)
-			json_array_append_new(arr, json_string(to->host[i].name));
+	for (uint32_t i = 0; i < to->hosts; i++) {
+		const struct cluster_host *h = &to->host[i];
+		bool is_new = !cluster_host_at(from, (uint16_t)h->number);
+
+		if (i != to->self && is_new == new)
+			json_array_append_new(arr, json_string(h->name));
+	}
 	return arr;
 }
 
@@ -71,7 +75,9 @@ static json_t *reply_of(const struct cluster_conf *from, const struct cluster_co
 	put_b(o, "changed", ch->n > 0);
 	put_b(o, "dry_run", dry_run);
 	json_object_set_new(o, "changes", changes_of(from, to, ch));
-	json_object_set_new(o, "others", others_of(to, ch));
+	json_object_set_new(o, "others",
+			    is_for_all(ch) ? others_of(from, to, false) : json_array());
+	json_object_set_new(o, "new", others_of(from, to, true));
 	return o;
 }
 

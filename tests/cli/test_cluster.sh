@@ -372,7 +372,8 @@ if [ "$(id -u)" -eq 0 ]; then
 	holds 'and in JSON' 'o["dry_run"] and o["changed"] and of(o["changes"], "number", 4)["kind"] == "host-added"' \
 		1 cluster-reload --dry-run
 	that 'and changes nothing' not grep -q xen4 <(resex 1 host-list)
-	good 'who needs it too' 'give these hosts the same file, and run resex cluster-reload there: xen2, xen3, xen4$' \
+	good 'who is to be started' '^then start resexd with the same file on these new hosts: xen4$' resex 1 cluster-reload -n
+	good 'who needs it too' '^give these hosts the same file, and run resex cluster-reload there: xen2, xen3$' \
 		resex 1 cluster-reload
 	good 'it is in force' '^xen4 +4 +down ' resex 1 host-list
 	that 'the others say who differs' until_says '^xen1 +1 +up .* its cluster.json has other hosts: give both' \
