@@ -176,6 +176,9 @@ static const struct row {
 	{ FILE_OF("", X2 ", " X3, ""), FILE_OF("", X2 ", " H("x3", "4", "3"), ""), 3,
 	  "hosts 4 number: host \"x3\" has number 3: give it that number again, or stop resexd on "
 	  "all hosts first" },
+	{ FILE_OF("", X2 ", " X3, ""),
+	  FILE_OF("", X2 ", " H("y", "3", "3") ", " H("x3", "4", "9"), ""), 3,
+	  "hosts 4 number: host \"x3\" has number 3" },
 	{ CORO_BASE,
 	  FILE_OF(CORO, X2 ", " HP("x3", "3", "3", "\"corosync_node\": 9"), WEB ", " MAIL), 3,
 	  "hosts 3 corosync_node: corosync_node of \"x3\" was 3: write that, or stop resexd on all "
@@ -223,6 +226,9 @@ static const struct row {
 	  "services 100 number: service \"mail\" has number 200: give it that number again" },
 	{ BASE, FILE_OF("", X2 ", " X3, MAIL ", {\"name\": \"web\", \"number\": 2}"), 3,
 	  "services 2 number: service \"web\" has number 1: give it that number again" },
+	{ FILE_OF("", X2, "{\"name\": \"v\", \"number\": 1}, {\"name\": \"w\", \"number\": 2}"),
+	  FILE_OF("", X2, "{\"name\": \"v\", \"number\": 2}, {\"name\": \"w\", \"number\": 1}"), 0,
+	  "services 1 number: service \"w\" has number 2: give it that number again" },
 	/* what all hosts must have equal */
 	{ BASE, FILE_OF(CORO, X2 ", " X3, WEB ", " MAIL), 3,
 	  " 0 membership: membership is static in force, and must be equal on all hosts: write "
