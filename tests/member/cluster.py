@@ -19,7 +19,7 @@ import threading
 import time
 
 MEMBERS = (1, 2, 3)
-NODEID = {1: 101, 2: 7, 3: 55}  # not in the order of the hosts' numbers
+NODEID = {1: 101, 2: 7, 3: 55, 4: 23}  # not in the order of the hosts' numbers
 PATIENCE = 30  # seconds for what takes 5
 
 CONF = """totem {
@@ -136,8 +136,18 @@ class Member:
         self.corosync.wait()
         run(*self.inside(), "rm", "-f", "/run/corosync.pid")
 
+    def reload_corosync(self):
+        """All corosyncs read the nodelist again."""
+        return subprocess.run(self.inside() + ["corosync-cfgtool", "-R"], stdout=self.log, stderr=self.log,
+                              check=False).returncode == 0
+
     def cable(self, state):
         run("ip", "link", "set", "m%d" % self.number, state)
+
+
+def write_conf(name, hosts):
+    with open(name, "w", encoding="utf-8") as f:
+        f.write(CONF % "".join(NODE % (NODEID[h], h, h) for h in hosts))
 
 
 def wait(cond, patience=PATIENCE):
@@ -252,8 +262,7 @@ def play(name, scenario):
     score = Score()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        with open(os.path.join(folder, "corosync.conf"), "w", encoding="utf-8") as f:
-            f.write(CONF % "".join(NODE % (NODEID[h], h, h) for h in MEMBERS))
+        write_conf(os.path.join(folder, "corosync.conf"), MEMBERS)
         run("ip", "link", "add", "br0", "type", "bridge")
         run("ip", "link", "set", "br0", "up")
         members = {h: Member(h, folder) for h in MEMBERS}

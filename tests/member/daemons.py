@@ -4,7 +4,8 @@
 
 The hosts are simulated and use tcp. run.sh runs this in namespaces of its own, with the members
 of cluster.py. The test checks the output and the exit status of resex while corosync is missing,
-starts, sees one host cut off, is killed, hangs; and while a resexd is killed.
+starts, sees one host cut off, is killed, hangs; while a resexd is killed; and while a fourth host is
+added and removed, as cluster.json(5) says.
 """
 import json
 import os
@@ -14,7 +15,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True  # beside the source
-from cluster import MEMBERS, NODEID, die_with_parent, play, wait
+from cluster import MEMBERS, NODEID, Member, die_with_parent, play, wait, write_conf
 
 KEY = "0123456789abcdef0123456789abcdef"
 READING = (["list"], ["info"], ["guest-show", "bulk"], ["ring-list"], ["policy-list"], ["cap-list"], ["why"],
@@ -26,6 +27,7 @@ class Daemon:
     def __init__(self, member, folder, build):
         self.number = member.number
         self.member = member
+        self.build = build
         self.folder = os.path.join(folder, "xen%d" % member.number)
         self.log = os.path.join(self.folder, "log")
         self.programs = {n: os.path.join(build, n) for n in ("resexd", "resex", "takelock")}
@@ -33,7 +35,8 @@ class Daemon:
         self.begun = 0  # so often: its generation
         os.makedirs(self.path("state"))
         self.write("log", "")
-        self.configure()
+        self.write("key", KEY + "\n")
+        self.configure(MEMBERS)
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -42,8 +45,7 @@ class Daemon:
         with open(self.path(name), "w", encoding="utf-8", opener=lambda p, f: os.open(p, f, 0o600)) as f:
             f.write(what)
 
-    def configure(self):
-        self.write("key", KEY + "\n")
+    def configure(self, hosts):
         self.write("resexd.json", json.dumps({
             "links": [{"name": "sim0", "rate": "1GiB/s"}], "lock_memory": False,
             "socket": self.path("socket"), "state_dir": self.path("state"), "lock_file": self.path("lock"),
@@ -53,7 +55,7 @@ class Daemon:
             "transport": "tcp", "membership": "corosync",
             "heartbeat": "50ms", "scan": "100ms", "timeout": "500ms", "hold": "1s",
             "hosts": [{"name": "xen%d" % h, "number": h, "address": "10.77.0.%d" % h,
-                       "corosync_node": NODEID[h]} for h in MEMBERS],
+                       "corosync_node": NODEID[h]} for h in hosts],
             "services": [{"name": "web", "number": 1}, {"name": "mail", "number": 2},
                          {"name": "news", "number": 3}]}))
 
@@ -136,6 +138,14 @@ class Daemon:
                    re.fullmatch("resex: the lock of %s is not broken, for lack of quorum: .*\n" % service, r.stderr)
                    for r in refused) and \
             self.lock(service)["state"] == "unknown" and self.says("host-list")["changes"] == before
+
+    def reloads(self, hosts, *options):
+        self.configure(hosts)
+        return self.resex("cluster-reload", *options)
+
+    def agrees(self):
+        """No member has, or may have, other settings."""
+        return all(l["agreed"] for l in self.says("lock-list")["locks"])
 
     def takes_lock(self, service):
         """Acquire a lock as this host before its resexd runs, and never release it; its home is xen1."""
@@ -292,6 +302,44 @@ def corosync_hangs(d, check):
     check("it goes on: all in one view, higher than all before", wait(lambda: together(d, before)))
 
 
+def reloaded(daemons, hosts, change):
+    """cluster-reload, on one after the other, as cluster.json(5) says."""
+    said = [m.reloads(hosts) for m in daemons]
+    return all(r.returncode == 0 and "in force: %s\n" % change in r.stdout for r in said)
+
+
+def host_is_added_and_removed(d, check):
+    new, four = Daemon(Member(4, os.path.dirname(d[1].folder)), os.path.dirname(d[1].folder), d[1].build), (*MEMBERS, 4)
+    new.configure(four)
+    three = list(d.values())
+    check("a host is added: cluster-reload on each", reloaded(three, four, "host xen4 is new"))
+    check("before it is a member all hold the same, and decide", wait(lambda: all(m.agrees() for m in three)) and
+          all(m.members() == [1, 2, 3] and m.sees("down", 4) for m in three))
+    write_conf(new.member.conf, four)
+    check("corosync takes its new list", d[1].member.reload_corosync())
+    new.member.start_corosync()
+    check("its corosync is started: it is a member that holds nothing yet",
+          wait(lambda: all(m.members() == [1, 2, 3, 4] and not m.agrees() for m in three)))
+    new.start()
+    check("its resexd is started: all in one view, and all hold the same",
+          wait(lambda: together({**d, 4: new}) and all(m.agrees() for m in (*three, new))))
+
+    def refused():
+        r = d[1].reloads(MEMBERS)
+        return r.returncode == 4 and "its resexd and its corosync, and wait until host-list" in r.stderr
+
+    check("a host that is up is not left out", refused())
+    check("it stops", new.end(signal.SIGTERM) == 0)
+    check("nor is a member of corosync", wait(lambda: d[1].sees("down", 4)) and refused())
+    new.member.kill_corosync()
+    check("it is no member", wait(lambda: all(m.members() == [1, 2, 3] for m in three)))
+    check("it is removed: cluster-reload on each", reloaded(three, MEMBERS, "host xen4 is left out"))
+    write_conf(new.member.conf, MEMBERS)
+    check("corosync takes its old list", d[1].member.reload_corosync())
+    check("all hold the same again", wait(lambda: together(d) and all(m.agrees() for m in three)))
+    new.member.holder.kill()
+
+
 def end(d, check):
     bad = [[(4, 2, True), (3, 2, True)], [(4, 1, True)], []]
     check("the check of views can fail", not any(good_views([b]) for b in bad) and good_views([[(4, 2, True)]]))
@@ -307,7 +355,7 @@ def scenario(members, folder, score, build):
         score.check(what, good, d)
 
     for part in (without_corosync, corosync_comes, one_is_cut_off, corosync_dies, resexd_dies,
-                 corosync_hangs, end):
+                 corosync_hangs, host_is_added_and_removed, end):
         part(d, check)
 
 
