@@ -258,6 +258,8 @@ static const struct row {
 	  " 0 scan: scan of this host is 500ms since" },
 	{ BASE, FILE_OF("\"callers\": 9, ", X2 ", " X3, WEB ", " MAIL), 3,
 	  " 0 callers: callers of this host is 8 since" },
+	{ FILE_OF("\"callers\": 9, ", X2, ""), FILE_OF("", X2, ""), 0,
+	  " 0 callers: callers of this host is 9 since" },
 	{ BASE, FILE_OF("\"callers_second\": 9, ", X2 ", " X3, WEB ", " MAIL), 3,
 	  " 0 callers_second: callers_second of this host is 64 since" },
 	{ BASE, FILE_OF("", H("x2", "2", "9") ", " X3, WEB ", " MAIL), 3,
