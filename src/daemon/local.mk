@@ -3,7 +3,7 @@
 DAEMON_LIBS = liblab.a libengine.a libcontrol.a libcluster.a libguests.a libconf.a libtick.a $(UUID_LIBS)
 
 # What hosts share, and by what they read it.
-CLUSTER_LIBS = libreconf.a libshared.a libtransport.a $(NETTLE_LIBS) $(ISAL_LIBS) $(QUORUM_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)
+CLUSTER_LIBS = libload.a libreconf.a libshared.a libtransport.a $(NETTLE_LIBS) $(ISAL_LIBS) $(QUORUM_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)
 
 RESEXD_LIBS = $(DAEMON_LIBS) libibmon.a libhv.a libcounters.a libsim.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a \
 	$(XEN_LIBS) $(JANSSON_LIBS) $(EVENT_LIBS)

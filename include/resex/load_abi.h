@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * load_abi: what a node carries, as its host publishes it in the part "load" of its region (man
+ * resex-region(7)).
+ *
+ * Times are cumulative. A reader differences two records over an interval of its own, so no history
+ * is lost between two READs, and a record that was not read does no harm. (Section 3.3 of the paper
+ * on load awareness asks for that history.) src/load/index.h makes an index of two records.
+ */
+#ifndef RESEX_LOAD_ABI_H
+#define RESEX_LOAD_ABI_H
+
+#include "resex/region_abi.h"
+
+/* Where the figures are from. */
+enum load_source {
+	LOAD_NONE, /* there are none */
+	LOAD_ULM,  /* user level: a process reads /proc of the node */
+	LOAD_KLM,  /* kernel level: a module of the node writes them */
+	LOAD_HV,   /* the hypervisor: dom0 asks Xen, and not the guest */
+	LOAD_SIM,  /* a simulated node */
+	LOAD_SOURCES,
+};
+
+enum load_flags {
+	LOAD_SIMULATED = 1u << 0,     /* the node is not real */
+	LOAD_OVERRUN = 1u << 1,	      /* the sample before was late by a period or more */
+	LOAD_NO_WAIT = 1u << 2,	      /* wait_ns is not known, and 0 */
+	LOAD_IDLE_REPAIRED = 1u << 3, /* idle times of sleeping CPUs are up to date */
+	LOAD_DISAGREES = 1u << 4,     /* the hypervisor counted another CPU time */
+};
+
+/* A record of kind REGION_LOAD. Times are sums over the node's CPUs, but for wait_ns. */
+struct load_record {
+	struct region_record head;
+	uint32_t node;	    /* its number */
+	uint32_t source;    /* enum load_source */
+	uint32_t flags;	    /* enum load_flags */
+	uint32_t cpus;	    /* that are online */
+	uint64_t beat;	    /* + 1 at each sample */
+	int64_t sampled_ns; /* when, by CLOCK_BOOTTIME of the machine that sampled */
+	uint64_t period_ns; /* between two samples, as configured */
+	/* Since some time that does not change while sampled_ns grows. */
+	uint64_t busy_ns; /* user, nice and system; not irq and softirq */
+	uint64_t irq_ns, softirq_ns;
+	uint64_t iowait_ns;
+	uint64_t steal_ns; /* the CPUs were the hypervisor's */
+	uint64_t wait_ns;  /* at least one task was runnable and had no CPU */
+	/* As they are at sampled_ns. */
+	uint32_t running;	  /* tasks that run or are runnable */
+	uint32_t softirq_pending; /* CPUs that have a softirq pending; KLM alone */
+	uint32_t load_avg[3];	  /* of 1, 5 and 15 minutes, in 1/1000 */
+	uint32_t queued;	  /* requests; 0: none, or not known */
+	uint64_t served;	  /* requests in all */
+	uint64_t latency_ns;	  /* newest mean of a request; 0: not known */
+	uint64_t reserved[14];
+};
+
+static_assert(sizeof(struct load_record) == 256, "a load record");
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* index: see index.h. Readers of records call it: tools, and those who choose a node. */
+#include "src/load/index.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+static uint64_t gained(uint64_t a, uint64_t b)
+{
+	return b > a ? b - a : 0;
+}
+
+static uint64_t bounded(uint64_t ns, uint64_t most)
+{
+	return ns < most ? ns : most;
+}
+
+static bool follows(const struct load_record *a, const struct load_record *b)
+{
+	return a->node == b->node && a->source == b->source && a->cpus == b->cpus && b->cpus &&
+	       b->cpus <= LOAD_CPUS_MAX && b->beat > a->beat && a->sampled_ns >= 0 &&
+	       b->sampled_ns > a->sampled_ns &&
+	       b->sampled_ns - a->sampled_ns <= LOAD_INTERVAL_MAX_NS;
+}
+
+static_assert((uint64_t)LOAD_INTERVAL_MAX_NS * LOAD_CPUS_MAX <
+		      UINT64_MAX / 1000 / (2 * LOAD_INDEX_MAX / 1000),
+	      "no product below overflows");
+
+int load_index(const struct load_record *a, const struct load_record *b)
+{
+	uint64_t capacity, used, wait;
+
+	if (!follows(a, b))
+		return -EINVAL;
+	capacity = (uint64_t)(b->sampled_ns - a->sampled_ns) * b->cpus;
+	used = bounded(gained(a->busy_ns, b->busy_ns), capacity) +
+	       bounded(gained(a->irq_ns, b->irq_ns), capacity) +
+	       bounded(gained(a->softirq_ns, b->softirq_ns), capacity) +
+	       bounded(gained(a->steal_ns, b->steal_ns), capacity);
+	/* Many tasks may wait at once. */
+	wait = bounded(gained(a->wait_ns, b->wait_ns), capacity * (LOAD_INDEX_MAX / 1000));
+	return (int)bounded((bounded(used, capacity) + wait) * 1000 / capacity, LOAD_INDEX_MAX);
+}

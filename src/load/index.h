@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * index: how loaded a node is, from records that its host published (resex/load_abi.h). Pure: times
+ * are arguments, and all is integers.
+ *
+ * Of two records, of the interval between them:
+ *
+ *	used  = busy + irq + softirq + steal, at most cpus x interval
+ *	index = 1000 x (used + wait) / (cpus x interval)
+ *
+ * 1000: all CPUs are busy and nothing waits; above: work waits. Time that the hypervisor took away
+ * (steal) is not there for requests, so it counts as used. A time that went back counts as 0: the
+ * kernel's times of idle CPUs may.
+ */
+#ifndef RESEX_LOAD_INDEX_H
+#define RESEX_LOAD_INDEX_H
+
+#include "resex/load_abi.h"
+#include "src/core/units.h"
+
+enum {
+	LOAD_INDEX_MAX = 100000, /* higher ones are shown as this */
+	LOAD_CPUS_MAX = 1024,
+};
+
+#define LOAD_INTERVAL_MAX_NS (60 * NS_PER_S)
+
+/*
+ * The index between two records of one node, older first. -EINVAL: they are of different nodes,
+ * sources or numbers of CPUs, cpus is 0 or above LOAD_CPUS_MAX, the second is not newer by its time
+ * and beat, or newer by more than LOAD_INTERVAL_MAX_NS.
+ */
+int load_index(const struct load_record *a, const struct load_record *b);
+
+#endif

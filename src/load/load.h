@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * load: where load records come from, behind one ops struct.
+ *
+ *	source -> struct load_record -> the part "load" of the region -> READ -> load/index.h
+ *
+ * src/cluster samples once a period. Sources: proc (LOAD_ULM).
+ */
+#ifndef RESEX_LOAD_LOAD_H
+#define RESEX_LOAD_LOAD_H
+
+#include "resex/load_abi.h"
+#include "src/core/units.h"
+
+struct load;
+
+struct load_ops {
+	const char *name;	 /* in cluster.json */
+	enum load_source source; /* in the records */
+	/*
+	 * arg: proc: the folder with the files of /proc (char *). 0; -errno: text says in one
+	 * sentence what is missing.
+	 */
+	int (*open)(struct load **l, const void *arg, char text[static 128]);
+	void (*close)(struct load *l);
+	/*
+	 * Fill in the times, gauges, cpus and flags of r, which is zero but for its node. Does not
+	 * block but for as long as the kernel takes to print its files. -errno: r is not to be
+	 * used; -EPROTO: a file says what was not expected.
+	 */
+	int (*sample)(struct load *l, struct load_record *r);
+};
+
+extern const struct load_ops load_proc;
+
+/* --- texts of the kernel (proc_text.c) ------------------------------------------- */
+
+/*
+ * Parse text of len bytes: /proc/stat, with tick_ns a tick; /proc/loadavg; /proc/pressure/cpu.
+ * Fill in what they say. 0; -EPROTO: it is not such a text.
+ */
+int load_parse_stat(const char *text, size_t len, uint64_t tick_ns, struct load_record *r);
+int load_parse_loadavg(const char *text, size_t len, struct load_record *r);
+int load_parse_pressure(const char *text, size_t len, struct load_record *r);
+
+#endif

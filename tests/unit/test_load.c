@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* load: the index of two records, texts of /proc, and records of files that change. */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/load/index.h"
+#include "src/load/load.h"
+#include "tests/unit/prop.h"
+#include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
+
+#define MS NS_PER_MS
+
+/* --- the index ------------------------------------------------------------------- */
+
+static struct load_record record_at(int64_t sampled_ns, uint64_t beat)
+{
+	return (struct load_record){
+		.node = 1, .source = LOAD_ULM, .cpus = 2, .beat = beat, .sampled_ns = sampled_ns
+	};
+}
+
+TEST(index__of_50_ms_of_two_cpus__is_used_and_waiting)
+{
+	static const struct {
+		uint64_t busy, irq, softirq, iowait, steal, wait; /* ms */
+		int index;
+	} row[] = {
+		{ 0, 0, 0, 0, 0, 0, 0 },
+		{ 100, 0, 0, 0, 0, 0, 1000 },
+		{ 80, 0, 10, 0, 0, 20, 1100 }, /* the example of resex-region(7) */
+		{ 25, 25, 0, 0, 0, 0, 500 },
+		{ 0, 0, 0, 100, 0, 0, 0 }, /* a device, not a CPU */
+		{ 0, 0, 0, 0, 100, 0, 1000 },
+		{ 90, 90, 90, 0, 90, 0, 1000 }, /* no more than there is */
+		{ 100, 0, 0, 0, 0, 50, 1500 },
+		{ 1, 0, 0, 0, 0, 0, 10 },
+		{ 0, 0, 0, 0, 0, 1000000, LOAD_INDEX_MAX },
+	};
+
+	for (uint32_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct load_record a = record_at(5, 1), b = record_at(5 + 50 * MS, 6);
+
+		a.busy_ns = a.irq_ns = a.softirq_ns = a.steal_ns = a.wait_ns = 7;
+		b.busy_ns = 7 + row[i].busy * MS;
+		b.irq_ns = 7 + row[i].irq * MS;
+		b.softirq_ns = 7 + row[i].softirq * MS;
+		b.iowait_ns = row[i].iowait * MS;
+		b.steal_ns = 7 + row[i].steal * MS;
+		b.wait_ns = 7 + row[i].wait * MS;
+		if (load_index(&a, &b) != row[i].index)
+			fail_msg("row %u: %d", i, load_index(&a, &b));
+	}
+}
+
+TEST(index__of_times_that_went_back__counts_them_as_0)
+{
+	struct load_record a = record_at(0, 1), b = record_at(50 * MS, 2);
+
+	a.irq_ns = a.softirq_ns = a.steal_ns = a.wait_ns = UINT64_MAX;
+	b.busy_ns = 50 * MS;
+	assert_int_equal(load_index(&a, &b), 500);
+	a.busy_ns = b.busy_ns + 1;
+	assert_int_equal(load_index(&a, &b), 0);
+}
+
+TEST(index__of_records_that_do_not_follow__is_refused)
+{
+	struct load_record a = record_at(100, 5), b;
+
+#define GIVES(rc, change)                                                                          \
+	do {                                                                                       \
+		b = record_at(100 + LOAD_INTERVAL_MAX_NS, 6);                                      \
+		change;                                                                            \
+		assert_int_equal(load_index(&a, &b), rc);                                          \
+	} while (0)
+	GIVES(0, (void)0);
+	GIVES(-EINVAL, b.node++);
+	GIVES(-EINVAL, b.source++);
+	GIVES(-EINVAL, b.cpus++);
+	GIVES(-EINVAL, b.beat = 5);
+	GIVES(-EINVAL, b.sampled_ns++);
+	GIVES(-EINVAL, b.sampled_ns = 100);
+	GIVES(-EINVAL, b.sampled_ns = 99);
+	a.cpus = 0;
+	GIVES(-EINVAL, b.cpus = 0);
+	a.cpus = LOAD_CPUS_MAX + 1;
+	GIVES(-EINVAL, b.cpus = LOAD_CPUS_MAX + 1);
+	a.cpus = LOAD_CPUS_MAX;
+	GIVES(0, b.cpus = LOAD_CPUS_MAX);
+	a.sampled_ns = -1;
+	GIVES(-EINVAL, b.cpus = LOAD_CPUS_MAX);
+#undef GIVES
+}
+
+/* Records are hostile: whatever is in them, the index is in its range. */
+TEST(index__of_any_records__is_in_its_range)
+{
+	uint64_t taken = 0;
+	struct prop p;
+
+	prop_start(&p);
+	for (int i = 0; i < 100000; i++) {
+		struct load_record a, b;
+		uint64_t *word[] = { (uint64_t *)(void *)&a, (uint64_t *)(void *)&b };
+		int rc;
+
+		for (size_t k = 0; k < sizeof(a) / 8; k++) {
+			word[0][k] = prop_u64(&p) >> prop_range(&p, 0, 63);
+			word[1][k] = prop_u64(&p) >> prop_range(&p, 0, 63);
+		}
+		if (!prop_one_in(&p, 4)) {
+			b.node = a.node;
+			b.source = a.source;
+			b.cpus = a.cpus %= 2 * LOAD_CPUS_MAX;
+			b.beat = a.beat + 1;
+			a.sampled_ns >>= 2;
+			b.sampled_ns = a.sampled_ns +
+				       (int64_t)prop_range(&p, 0, 61 * (uint64_t)NS_PER_S);
+		}
+		rc = load_index(&a, &b);
+		assert_true(rc == -EINVAL || (rc >= 0 && rc <= LOAD_INDEX_MAX));
+		taken += rc >= 0;
+	}
+	assert_in_range(taken, 1000, 100000);
+}
+
+/* --- texts of the kernel ------------------------------------------------------------ */
+
+#define CPU  "cpu  10 20 30 40 50 60 70 80 90 100\n"
+#define CPU0 "cpu0 1 2 3 4 5 6 7 8 9 10\n"
+
+TEST(stat__of_each_form__is_taken_or_refused)
+{
+	static const struct {
+		const char *text;
+		int rc;
+	} row[] = {
+		{ CPU CPU0 CPU0 "intr 5\n", 0 },
+		{ "cpu  10 20 30 40 50 60 70 80\n" CPU0 CPU0, 0 },
+		{ CPU CPU0 "cpu1 1", 0 }, /* cut: the line of a CPU began */
+		{ "", -EPROTO },
+		{ "cpu", -EPROTO },
+		{ CPU0 CPU0, -EPROTO },
+		{ CPU "intr 5\n", -EPROTO }, /* no CPU */
+		{ "cpu  10 20 30 40 50 60 70\n" CPU0, -EPROTO },
+		{ "cpu  10 20 30 -40 50 60 70 80\n" CPU0, -EPROTO },
+		{ "cpu  10 20 x 40 50 60 70 80\n" CPU0, -EPROTO },
+		{ "cpu  99999999999999999999 20 30 40 50 60 70 80\n" CPU0, -EPROTO },
+		{ "cpu  1000000000000 20 30 40 50 60 70 80\n" CPU0, -EPROTO }, /* in ns */
+	};
+
+	for (uint32_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct load_record r = { .node = 3 };
+		int rc = load_parse_stat(row[i].text, strlen(row[i].text), 10 * MS, &r);
+
+		if (rc != row[i].rc)
+			fail_msg("row %u: %d", i, rc);
+		if (rc)
+			continue;
+		assert_int_equal(r.cpus, 2);
+		assert_int_equal(r.busy_ns, 600 * MS);
+		assert_int_equal(r.iowait_ns, 500 * MS);
+		assert_int_equal(r.irq_ns, 600 * MS);
+		assert_int_equal(r.softirq_ns, 700 * MS);
+		assert_int_equal(r.steal_ns, 800 * MS);
+		assert_int_equal(r.flags, LOAD_IDLE_REPAIRED);
+	}
+}
+
+TEST(stat__of_more_cpus_than_an_index_can_be_of__is_refused)
+{
+	static char text[64 + 16 * (LOAD_CPUS_MAX + 1)];
+	struct load_record r = { .node = 3 };
+	size_t n = (size_t)sprintf(text, "%s", CPU);
+
+	for (uint32_t i = 0; i < LOAD_CPUS_MAX; i++)
+		n += (size_t)sprintf(text + n, "cpu%u 1\n", i);
+	assert_int_equal(load_parse_stat(text, n, 1, &r), 0);
+	assert_int_equal(r.cpus, LOAD_CPUS_MAX);
+	n += (size_t)sprintf(text + n, "cpu9 1\n");
+	assert_int_equal(load_parse_stat(text, n, 1, &r), -EPROTO);
+}
+
+TEST(loadavg_and_pressure__of_each_form__are_taken_or_refused)
+{
+	static const struct {
+		const char *text;
+		int loadavg, pressure;
+	} row[] = {
+		{ "1.05 0.42 12.00 3/300 17\n", 0, -EPROTO },
+		{ "some avg10=0.00 avg60=1.00 avg300=0.00 total=1234\nfull total=9\n", -EPROTO, 0 },
+		{ "", -EPROTO, -EPROTO },
+		{ "1.05 0.42 12.0 3/300 17\n", -EPROTO, -EPROTO },
+		{ "1.05 0.42 12.000 3/300 17\n", -EPROTO, -EPROTO },
+		{ "1.05 0.42 3/300 17\n", -EPROTO, -EPROTO },
+		{ "1.05 0.42 12.00 3 17\n", -EPROTO, -EPROTO },
+		{ "9999999.05 0.42 12.00 3/300 17\n", -EPROTO, -EPROTO },
+		{ "some avg10=0.00\n", -EPROTO, -EPROTO },
+		{ "some avg10=0.00 total=\n", -EPROTO, -EPROTO },
+		{ "some avg10=0.00 total=18446744073709552\n", -EPROTO, -EPROTO }, /* in ns */
+		{ "full avg10=0.00 total=5\n", -EPROTO, -EPROTO },
+	};
+
+	for (uint32_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct load_record r = { .node = 3 };
+		size_t len = strlen(row[i].text);
+
+		if (load_parse_loadavg(row[i].text, len, &r) != row[i].loadavg ||
+		    load_parse_pressure(row[i].text, len, &r) != row[i].pressure)
+			fail_msg("row %u", i);
+		if (!row[i].loadavg) {
+			assert_int_equal(r.load_avg[0], 1050);
+			assert_int_equal(r.load_avg[1], 420);
+			assert_int_equal(r.load_avg[2], 12000);
+			assert_int_equal(r.running, 3);
+		}
+		if (!row[i].pressure)
+			assert_int_equal(r.wait_ns, 1234000);
+	}
+}
+
+/* --- files ---------------------------------------------------------------------------- */
+
+static void write_files(struct tmpdir *dir, const char *stat)
+{
+	tmp_write(dir, "stat", stat);
+	tmp_write(dir, "loadavg", "0.50 0.00 0.00 1/9 9\n");
+}
+
+TEST(proc__files_that_change__are_read_again)
+{
+	struct load_record r = { .node = 3 }, empty = { .node = 3 };
+	struct tmpdir dir;
+	char text[128] = "";
+	struct load *l;
+
+	tmp_open(&dir);
+	assert_int_equal(load_proc.open(&l, dir.path, text), -ENOENT);
+	assert_non_null(strstr(text, "/stat: No such file"));
+	write_files(&dir, CPU CPU0);
+	assert_int_equal(load_proc.open(&l, dir.path, text), 0);
+	assert_int_equal(load_proc.sample(l, &r), 0);
+	assert_int_equal(r.flags, LOAD_IDLE_REPAIRED | LOAD_NO_WAIT); /* no pressure */
+	assert_int_equal(r.load_avg[0], 500);
+	assert_int_equal(r.irq_ns, 60 * (NS_PER_S / sysconf(_SC_CLK_TCK)));
+	write_files(&dir, CPU CPU0 CPU0);
+	assert_int_equal(load_proc.sample(l, &r), 0);
+	assert_int_equal(r.cpus, 2);
+	write_files(&dir, "rubbish");
+	assert_int_equal(load_proc.sample(l, &empty), -EPROTO);
+	load_proc.close(l);
+	tmp_close(&dir);
+}
+
+TEST(proc__of_this_machine__is_sampled)
+{
+	struct load_record a = { .node = 1, .source = LOAD_ULM, .beat = 1, .sampled_ns = 1 };
+	struct load_record b = { .node = 1, .source = LOAD_ULM, .beat = 2, .sampled_ns = 2 };
+	char text[128] = "";
+	struct load *l;
+
+	if (load_proc.open(&l, "/proc", text))
+		fail_msg("%s", text);
+	assert_int_equal(load_proc.sample(l, &a), 0);
+	assert_int_equal(load_proc.sample(l, &b), 0);
+	assert_true(a.cpus && a.busy_ns && b.busy_ns >= a.busy_ns && a.running);
+	load_proc.close(l);
+}
