@@ -51,6 +51,7 @@ enum region_kind {
 	REGION_GUEST,
 	REGION_NODE,
 	REGION_SERVICE,
+	REGION_LOAD, /* resex/load_abi.h; in the part REGION_LOADS */
 	REGION_LOCK_PAGE = 64,
 	REGION_COUNTER_PAGE,
 	REGION_NODE_PAGE,
@@ -61,11 +62,12 @@ enum region_kind {
 enum region_part {
 	REGION_TABLE,
 	REGION_WORDS,
+	REGION_LOADS, /* optional */
 };
 
 /*
  * Where the records or words of one kind are. A reader skips an entry of a kind that it does not
- * know. Each kind of this version is there exactly once.
+ * know. Each kind of this version is there exactly once; REGION_LOAD once or not at all.
  */
 struct region_entry {
 	uint32_t kind;

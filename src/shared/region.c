@@ -43,7 +43,9 @@ enum { PAGES = sizeof(pages) / sizeof(pages[0]) };
 static_assert((int)REGION_TABLE == (int)TRANSPORT_TABLE &&
 		      (int)REGION_WORDS == (int)TRANSPORT_WORDS,
 	      "the directory has the transport's numbers of parts");
-static_assert((int)REGION_TABLES + (int)PAGES <= (int)REGION_ENTRIES_MAX, "directory");
+static_assert((int)REGION_LOADS == (int)TRANSPORT_LOAD, "as above");
+static_assert(sizeof(struct load_record) * REGION_NODES_MAX == REGION_LOADS_BYTES, "loads");
+static_assert((int)REGION_TABLES + (int)PAGES + 1 <= (int)REGION_ENTRIES_MAX, "directory");
 static_assert(sizeof(struct region_header) <= REGION_AT_HOST, "header");
 
 #define STRIDE(type) ((sizeof(struct type) + 63) / 64 * 64)
@@ -78,35 +80,53 @@ static void *record_at(const struct region *r, enum region_which which, uint32_t
 	return (uint8_t *)r->table + shapes[which].offset + stride_of(&shapes[which]) * i;
 }
 
-void region_init(struct region *r, void *table, uint16_t host, uint64_t generation)
+static void add_entry(struct region_header *h, const struct region_entry *e)
+{
+	h->directory[h->entries++] = *e;
+}
+
+static void write_header(struct region *r)
 {
 	struct region_header h = {
 		.magic = REGION_MAGIC,
 		.version = REGION_VERSION,
-		.host = host,
-		.generation = generation,
+		.host = r->host,
+		.generation = r->generation,
 		.part_bytes = { [REGION_TABLE] = REGION_TABLE_BYTES,
-				[REGION_WORDS] = REGION_WORDS_BYTES },
+				[REGION_WORDS] = REGION_WORDS_BYTES,
+				[REGION_LOADS] = r->loads ? REGION_LOADS_BYTES : 0 },
 	};
 
-	*r = (struct region){ .table = table, .generation = generation };
 	for (int i = 0; i < REGION_TABLES; i++)
-		h.directory[h.entries++] = (struct region_entry){
-			.kind = shapes[i].kind,
-			.part = REGION_TABLE,
-			.offset = shapes[i].offset,
-			.stride = stride_of(&shapes[i]),
-			.count = shapes[i].max,
-		};
+		add_entry(&h, &(struct region_entry){ .kind = shapes[i].kind,
+						      .part = REGION_TABLE,
+						      .offset = shapes[i].offset,
+						      .stride = stride_of(&shapes[i]),
+						      .count = shapes[i].max });
 	for (int i = 0; i < PAGES; i++)
-		h.directory[h.entries++] = (struct region_entry){
-			.kind = pages[i].kind,
-			.part = REGION_WORDS,
-			.offset = pages[i].offset,
-			.stride = 8,
-			.count = REGION_WORDS_OF_KIND,
-		};
-	record_write(table, &h.head, REGION_HEADER, sizeof(h));
+		add_entry(&h, &(struct region_entry){ .kind = pages[i].kind,
+						      .part = REGION_WORDS,
+						      .offset = pages[i].offset,
+						      .stride = 8,
+						      .count = REGION_WORDS_OF_KIND });
+	if (r->loads)
+		add_entry(&h, &(struct region_entry){ .kind = REGION_LOAD,
+						      .part = REGION_LOADS,
+						      .stride = sizeof(struct load_record),
+						      .count = REGION_NODES_MAX });
+	record_write(r->table, &h.head, REGION_HEADER, sizeof(h));
+}
+
+void region_init(struct region *r, void *table, uint16_t host, uint64_t generation)
+{
+	*r = (struct region){ .table = table, .host = host, .generation = generation };
+	write_header(r);
+}
+
+void region_init_loads(struct region *r, void *loads)
+{
+	r->loads = loads;
+	write_header(r);
 }
 
 /* An empty record of any kind. */
@@ -151,6 +171,11 @@ int region_publish_nodes(struct region *r, struct region_node *v, uint32_t n)
 int region_publish_services(struct region *r, struct region_service *s, uint32_t n)
 {
 	return publish_records(r, REGION_T_SERVICES, s, n);
+}
+
+void region_publish_load(struct region *r, struct load_record *l)
+{
+	record_write((uint8_t *)r->loads + sizeof(*l) * l->node, &l->head, REGION_LOAD, sizeof(*l));
 }
 
 void region_beat(struct region *r, struct region_host *h)
@@ -203,48 +228,63 @@ static bool page_good(const struct region_page *p, const struct region_entry *e)
 	       e->count == REGION_WORDS_OF_KIND;
 }
 
-static bool part_good(uint32_t bytes)
+static bool part_good(uint32_t bytes, uint32_t most)
 {
-	return bytes > 0 && bytes % REGION_PAGE == 0 && bytes <= TRANSPORT_PART_MAX;
+	return bytes > 0 && bytes % REGION_PAGE == 0 && bytes <= most;
 }
 
-/* The entry of a kind. NULL: there is none, or more than one. */
-static const struct region_entry *entry_of(const struct region_header *h, enum region_kind kind)
+/* As table_good, in a part of its own. */
+static bool loads_good(const struct region_entry *t, uint32_t bytes)
 {
-	const struct region_entry *found = NULL;
+	return part_good(bytes, TRANSPORT_OPTIONAL_MAX) && t->part == REGION_LOADS &&
+	       t->count > 0 && t->count <= REGION_NODES_MAX && t->stride % 64 == 0 &&
+	       t->stride >= sizeof(struct load_record) && t->stride <= REGION_STRIDE_MAX &&
+	       t->offset % 64 == 0 && t->offset <= bytes &&
+	       t->count * t->stride <= bytes - t->offset;
+}
 
-	for (uint32_t i = 0; i < h->entries; i++) {
-		if (h->directory[i].kind != kind)
-			continue;
-		if (found)
-			return NULL;
-		found = &h->directory[i];
-	}
-	return found;
+/* How many entries there are of a kind, and the last of them. */
+static uint32_t entries_of(const struct region_header *h, enum region_kind kind,
+			   const struct region_entry **found)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < h->entries; i++)
+		if (h->directory[i].kind == kind) {
+			*found = &h->directory[i];
+			n++;
+		}
+	return n;
 }
 
 /* Check the entries of the kinds that we know. Those of other kinds are not looked at. */
 static int parse_directory(const struct region_header *h, struct region_peer *out)
 {
+	const struct region_entry *e = NULL;
+	uint32_t loads;
+
 	if (h->entries > REGION_ENTRIES_MAX)
 		return -ERANGE;
 	for (int i = 0; i < REGION_TABLES; i++) {
-		const struct region_entry *e = entry_of(h, shapes[i].kind);
-
-		if (!e)
+		if (entries_of(h, shapes[i].kind, &e) != 1)
 			return -EPROTO;
 		if (!table_good(&shapes[i], e, h->part_bytes[REGION_TABLE]))
 			return -ERANGE;
 		out->table[i] = *e;
 	}
 	for (int i = 0; i < PAGES; i++) {
-		const struct region_entry *e = entry_of(h, pages[i].kind);
-
-		if (!e)
+		if (entries_of(h, pages[i].kind, &e) != 1)
 			return -EPROTO;
 		if (!page_good(&pages[i], e))
 			return -ERANGE;
 	}
+	loads = entries_of(h, REGION_LOAD, &e);
+	if (loads > 1)
+		return -EPROTO;
+	if (loads && !loads_good(e, h->part_bytes[REGION_LOADS]))
+		return -ERANGE;
+	if (loads)
+		out->loads = *e;
 	return 0;
 }
 
@@ -271,7 +311,8 @@ int region_parse_header(const void *copy, uint16_t host, uint64_t generation,
 		return -EXDEV;
 	if (h.generation != generation)
 		return -ESTALE;
-	if (!part_good(h.part_bytes[REGION_TABLE]) || !part_good(h.part_bytes[REGION_WORDS]) ||
+	if (!part_good(h.part_bytes[REGION_TABLE], TRANSPORT_PART_MAX) ||
+	    !part_good(h.part_bytes[REGION_WORDS], TRANSPORT_PART_MAX) ||
 	    h.part_bytes[REGION_WORDS] < REGION_WORDS_BYTES)
 		return -ERANGE;
 	rc = parse_directory(&h, &p);
@@ -300,21 +341,18 @@ const char *region_why(int rc)
 	}
 }
 
-uint32_t region_reads(const struct region_peer *p, enum region_which which, uint32_t first,
-		      uint32_t n, struct region_read out[static REGION_READS_MAX])
+/* Several records a READ: operations outstanding on a link are few (TRANSPORT_DEPTH). */
+static uint32_t reads_of(const struct region_entry *t, uint32_t size, uint32_t first, uint32_t n,
+			 struct region_read out[static REGION_READS_MAX])
 {
-	const struct region_entry *t = &p->table[which];
-	/* Several records a READ: operations outstanding on a link are few (TRANSPORT_DEPTH). */
 	uint32_t each = TRANSPORT_READ_MAX / t->stride, reads = 0;
 
-	if (first > t->count || n > t->count - first)
-		return 0;
 	while (n) {
 		uint32_t k = n < each ? n : each;
 
 		out[reads++] = (struct region_read){
 			.offset = t->offset + first * t->stride,
-			.len = (k - 1) * t->stride + shapes[which].size,
+			.len = (k - 1) * t->stride + size,
 			.first = first,
 			.n = k,
 		};
@@ -322,6 +360,24 @@ uint32_t region_reads(const struct region_peer *p, enum region_which which, uint
 		n -= k;
 	}
 	return reads;
+}
+
+uint32_t region_reads(const struct region_peer *p, enum region_which which, uint32_t first,
+		      uint32_t n, struct region_read out[static REGION_READS_MAX])
+{
+	const struct region_entry *t = &p->table[which];
+
+	if (first > t->count || n > t->count - first)
+		return 0;
+	return reads_of(t, shapes[which].size, first, n, out);
+}
+
+uint32_t region_load_reads(const struct region_peer *p,
+			   struct region_read out[static REGION_READS_MAX])
+{
+	if (!p->loads.count)
+		return 0;
+	return reads_of(&p->loads, sizeof(struct load_record), 0, p->loads.count, out);
 }
 
 const void *region_in(const struct region_peer *p, enum region_which which,
@@ -408,5 +464,26 @@ int region_parse_service(const void *copy, struct region_service *out)
 	if (clean_text(s.name, sizeof(s.name)))
 		return -EPROTO;
 	*out = s;
+	return 0;
+}
+
+const void *region_load_in(const struct region_peer *p, const struct region_read *r,
+			   const void *data, uint32_t i)
+{
+	return (const uint8_t *)data + (size_t)(i - r->first) * p->loads.stride;
+}
+
+int region_parse_load(const void *copy, uint32_t node, struct load_record *out)
+{
+	struct load_record r;
+	int rc;
+
+	memcpy(&r, copy, sizeof(r));
+	rc = record_check(&r, REGION_LOAD, sizeof(r));
+	if (rc)
+		return rc;
+	if (r.node != node || r.source == LOAD_NONE || r.source >= LOAD_SOURCES || r.sampled_ns < 0)
+		return -ERANGE;
+	*out = r;
 	return 0;
 }

@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 
+#include "resex/load_abi.h"
 #include "resex/region_abi.h"
 #include "src/transport/transport.h"
 
@@ -31,12 +32,15 @@ enum {
 	REGION_AT_NODES = 14 * REGION_PAGE,
 	REGION_AT_SERVICES = 22 * REGION_PAGE,
 	REGION_TABLE_BYTES = 30 * REGION_PAGE,
+	REGION_LOADS_BYTES = REGION_NODES_MAX * 256, /* of the part with the load records */
 };
 
 /* --- the owner --------------------------------------------------------------- */
 
 struct region {
 	void *table;
+	void *loads; /* NULL: it publishes none */
+	uint16_t host;
 	uint64_t generation;
 	uint64_t beat;
 	uint32_t n[REGION_TABLES]; /* records in use */
@@ -44,6 +48,9 @@ struct region {
 
 /* Write the header of a table of REGION_TABLE_BYTES zeros that has no reader yet. */
 void region_init(struct region *r, void *table, uint16_t host, uint64_t generation);
+
+/* The same of the part with the load records, REGION_LOADS_BYTES zeros, after region_init. */
+void region_init_loads(struct region *r, void *loads);
 
 /*
  * Publish guests (nodes, services) 0 .. n - 1, and empty the records of last time beyond n.
@@ -53,6 +60,9 @@ void region_init(struct region *r, void *table, uint16_t host, uint64_t generati
 int region_publish_guests(struct region *r, struct region_guest *g, uint32_t n);
 int region_publish_nodes(struct region *r, struct region_node *v, uint32_t n);
 int region_publish_services(struct region *r, struct region_service *s, uint32_t n);
+
+/* Publish the load of node l->node, below REGION_NODES_MAX. Fills in the head. */
+void region_publish_load(struct region *r, struct load_record *l);
 
 /*
  * Publish the host's record, with the next heartbeat. Fills in beat, generation, guests,
@@ -75,6 +85,7 @@ struct region_peer {
 	uint16_t host;
 	uint64_t generation;
 	struct region_entry table[REGION_TABLES];
+	struct region_entry loads; /* count 0: it publishes none */
 };
 
 /*
@@ -116,5 +127,14 @@ int region_parse_host(const struct region_peer *p, const void *copy, struct regi
 int region_parse_guest(const void *copy, struct region_guest *out);
 int region_parse_node(const void *copy, struct region_node *out);
 int region_parse_service(const void *copy, struct region_service *out);
+
+/* The READs for all load records, of the part REGION_LOADS; how many. 0: it publishes none. */
+uint32_t region_load_reads(const struct region_peer *p,
+			   struct region_read out[static REGION_READS_MAX]);
+/* As region_in: the load of node i. */
+const void *region_load_in(const struct region_peer *p, const struct region_read *r,
+			   const void *data, uint32_t i);
+/* Check a copy of a load record. As above; -ERANGE: of another node, or a number out of range. */
+int region_parse_load(const void *copy, uint32_t node, struct load_record *out);
 
 #endif

@@ -259,6 +259,116 @@ TEST_WITH(header__each_number_out_of_range__is_refused, rig_setup, rig_teardown)
 #undef REFUSED
 }
 
+/* --- loads ----------------------------------------------------------------------- */
+
+static void init_loads(struct rig *rig, uint8_t *loads)
+{
+	memset(loads, 0, REGION_LOADS_BYTES);
+	region_init_loads(&rig->r, loads);
+	assert_int_equal(region_parse_header(rig->table, HOST, GENERATION, &rig->p), 0);
+}
+
+TEST_WITH(loads__of_a_host_that_publishes_none__are_not_in_its_header, rig_setup, rig_teardown)
+{
+	struct rig *rig = *state;
+	const struct region_header *h = (const void *)rig->table;
+	struct region_read r[REGION_READS_MAX];
+
+	assert_int_equal(h->entries, ENTRIES);
+	assert_int_equal(h->part_bytes[REGION_LOADS], 0);
+	assert_int_equal(region_load_reads(&rig->p, r), 0);
+}
+
+TEST_WITH(loads__published__a_peer_reads_them, rig_setup, rig_teardown)
+{
+	static uint8_t loads[REGION_LOADS_BYTES] __attribute__((aligned(64)));
+	struct rig *rig = *state;
+	struct load_record l = { .node = 70, .source = LOAD_ULM, .cpus = 2, .busy_ns = 5 }, got;
+	struct region_read r[REGION_READS_MAX];
+	uint32_t n, records = 0;
+
+	init_loads(rig, loads);
+	region_publish_load(&rig->r, &l);
+	n = region_load_reads(&rig->p, r);
+	for (uint32_t i = 0; i < n; i++) {
+		assert_in_range(r[i].len, 1, TRANSPORT_READ_MAX);
+		assert_in_range(r[i].offset + r[i].len, 1, REGION_LOADS_BYTES);
+		for (uint32_t k = r[i].first; k < r[i].first + r[i].n; k++, records++)
+			assert_int_equal(region_parse_load(region_load_in(&rig->p, &r[i],
+									  loads + r[i].offset, k),
+							   k, &got),
+					 k == 70 ? 0 : -ENOMSG);
+	}
+	assert_int_equal(records, REGION_NODES_MAX);
+	assert_int_equal(region_parse_load(loads + 70 * sizeof(l), 70, &got), 0);
+	assert_memory_equal(&got, &l, sizeof(l));
+}
+
+TEST_WITH(loads__with_a_number_out_of_range__are_refused, rig_setup, rig_teardown)
+{
+	static uint8_t loads[REGION_LOADS_BYTES] __attribute__((aligned(64)));
+	struct rig *rig = *state;
+	const struct load_record good = { .node = 1, .source = LOAD_SIM };
+	struct load_record l, got;
+
+	init_loads(rig, loads);
+#define REFUSED(rc, change)                                                                        \
+	do {                                                                                       \
+		l = good;                                                                          \
+		change;                                                                            \
+		record_write(loads, &l.head, REGION_LOAD, sizeof(l));                              \
+		assert_int_equal(region_parse_load(loads, 1, &got), rc);                           \
+	} while (0)
+	REFUSED(0, (void)0);
+	REFUSED(-ERANGE, l.node = 2);
+	REFUSED(-ERANGE, l.source = LOAD_NONE);
+	REFUSED(-ERANGE, l.source = LOAD_SOURCES);
+	REFUSED(-ERANGE, l.sampled_ns = -1);
+	REFUSED(0, l.source = LOAD_ULM);
+#undef REFUSED
+	((struct load_record *)(void *)loads)->cpus++;
+	assert_int_equal(region_parse_load(loads, 1, &got), -EAGAIN);
+	record_write(loads, &l.head, REGION_NODE, sizeof(l));
+	assert_int_equal(region_parse_load(loads, 1, &got), -EPROTO);
+}
+
+TEST_WITH(loads__with_a_hostile_entry__are_refused, rig_setup, rig_teardown)
+{
+	static uint8_t loads[REGION_LOADS_BYTES] __attribute__((aligned(64)));
+	struct rig *rig = *state;
+	struct region_header good, h;
+	struct region_entry *e = &h.directory[ENTRIES];
+
+	init_loads(rig, loads);
+	memcpy(&good, rig->table, sizeof(good));
+#define REFUSED(rc, change)                                                                        \
+	do {                                                                                       \
+		h = good;                                                                          \
+		change;                                                                            \
+		assert_int_equal(parse_changed(NULL, &h), rc);                                     \
+	} while (0)
+	REFUSED(0, (void)0);
+	REFUSED(0, e->count = 1);
+	REFUSED(0, h.entries--); /* without it there are no loads */
+	REFUSED(0, h.part_bytes[REGION_LOADS] = TRANSPORT_OPTIONAL_MAX);
+	REFUSED(-ERANGE, h.part_bytes[REGION_LOADS] = 0);
+	REFUSED(-ERANGE, h.part_bytes[REGION_LOADS] += 64);
+	REFUSED(-ERANGE, h.part_bytes[REGION_LOADS] = TRANSPORT_OPTIONAL_MAX + REGION_PAGE);
+	REFUSED(-ERANGE, h.part_bytes[REGION_LOADS] -= REGION_PAGE);
+	REFUSED(-ERANGE, e->part = REGION_TABLE);
+	REFUSED(-ERANGE, e->offset = 8);
+	REFUSED(-ERANGE, e->offset = 64);
+	REFUSED(-ERANGE, e->offset = UINT32_MAX - 63);
+	REFUSED(-ERANGE, e->stride = 192);
+	REFUSED(-ERANGE, e->stride = 264);
+	REFUSED(-ERANGE, (e->stride = REGION_STRIDE_MAX + 64, e->count = 1));
+	REFUSED(-ERANGE, e->stride = 320);
+	REFUSED(-ERANGE, e->count = 0);
+	REFUSED(-ERANGE, (e->count = REGION_NODES_MAX + 1, h.part_bytes[REGION_LOADS] *= 2));
+	REFUSED(-EPROTO, h.directory[h.entries++] = *e);
+#undef REFUSED
+}
+
 /* A later release may have more kinds, and may give another order. */
 TEST_WITH(header__kinds_that_are_not_known__are_skipped, rig_setup, rig_teardown)
 {

@@ -2,6 +2,7 @@
 /* resex-region(7): each number of its tables is the header's, and no field is left out. */
 #include <string.h>
 
+#include "src/load/index.h"
 #include "src/shared/region.h"
 #include "tests/unit/examples.h"
 #include "tests/unit/unit.h"
@@ -190,6 +191,34 @@ TEST(page__node_and_service__are_as_in_the_header)
 	assert_page("Service", service, N(service), sizeof(struct region_service));
 }
 
+TEST(page__load__is_as_in_the_header)
+{
+	static const struct field f[] = {
+		FIELD(load_record, node),
+		FIELD(load_record, source),
+		FIELD(load_record, flags),
+		FIELD(load_record, cpus),
+		FIELD(load_record, beat),
+		FIELD(load_record, sampled_ns),
+		FIELD(load_record, period_ns),
+		FIELD(load_record, busy_ns),
+		FIELD(load_record, irq_ns),
+		FIELD(load_record, softirq_ns),
+		FIELD(load_record, iowait_ns),
+		FIELD(load_record, steal_ns),
+		FIELD(load_record, wait_ns),
+		FIELD(load_record, running),
+		FIELD(load_record, softirq_pending),
+		FIELD(load_record, load_avg),
+		FIELD(load_record, queued),
+		FIELD(load_record, served),
+		FIELD(load_record, latency_ns),
+		FIELD(load_record, reserved),
+	};
+
+	assert_page("Load", f, N(f), sizeof(struct load_record));
+}
+
 /* What region_init() says of its tables. */
 TEST(page__where_things_are__is_what_an_owner_lays_out)
 {
@@ -242,6 +271,10 @@ TEST(page__limits__are_those_in_force)
 		{ "valid entries of the directory, at most ", REGION_ENTRIES_MAX, "\n" },
 		{ "64 locks, 65 counters, 66 nodes, ", REGION_ACK_PAGE, " acks" },
 		{ "4 node, ", REGION_SERVICE, " service" },
+		{ "5 service, ", REGION_LOAD, " load" },
+		{ "3 the hypervisor, ", LOAD_SIM, " simulated" },
+		{ "idle times are up to date, ", LOAD_DISAGREES, " the hypervisor" },
+		{ "that are online, at most ", LOAD_CPUS_MAX, "\n" },
 		{ "1 it answers, ", REGION_NODE_FIXED, " it is never moved" },
 		{ ", ", REGION_GUEST_OBSERVED, " only observed, by pause" },
 	};
