@@ -11,6 +11,7 @@
  *	thread.c	its loop, on real time
  *	worker.c	one step of it
  *	worker_hosts.c	events of the transport, heartbeats
+ *	worker_load.c	this host's load as a node
  *	worker_reload.c	new settings come into force
  *	agree.c		which hosts hold the same settings
  *	locks.c		lock words of the services: read and broken
@@ -24,6 +25,7 @@
 #include "src/cluster/agree.h"
 #include "src/cluster/cluster.h"
 #include "src/cluster/exchange.h"
+#include "src/load/load.h"
 #include "src/shared/member.h"
 #include "src/shared/region.h"
 
@@ -133,7 +135,12 @@ struct worker {
 	struct agree agree;
 	struct lock_copy agreed[CLUSTER_SERVICES_MAX]; /* as conf->service[]; seen is not filled */
 	struct mono agree_since;		       /* agree.since that control has */
-	struct mono beat_due, scan_due;
+	struct mono beat_due, scan_due, load_due;
+	const struct load_ops *load_ops;
+	struct load *load; /* NULL: this host is no node */
+	uint64_t load_beat;
+	struct mono load_sampled;
+	bool load_failed;     /* the operator knows */
 	int epoll, member_fd; /* epoll: of all that a step is for; -1: none */
 	uint64_t breaking;    /* ticket of the break that has no result yet; 0: none */
 	uint64_t reloading;   /* ticket of the reload that has no answer yet; 0: none */
@@ -157,6 +164,9 @@ void worker_reload(struct worker *w, struct mono now, int64_t wall_ns);
 bool worker_events(struct worker *w, struct mono now, int64_t wall_ns);
 /* Publish the heartbeat, with the settings in force. */
 void worker_beat(struct worker *w, struct mono now, int64_t wall_ns);
+
+/* Sample the load of this host, and publish it. Only with w->load. */
+void worker_sample(struct worker *w, struct mono now, int64_t wall_ns);
 
 /* Do all that is due. Returns ns until it must be called again at the latest. Does not block. */
 int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns);

@@ -11,5 +11,6 @@ libcluster_a_SOURCES = \
 	src/cluster/thread.c \
 	src/cluster/worker.c \
 	src/cluster/worker_hosts.c \
+	src/cluster/worker_load.c \
 	src/cluster/worker_open.c \
 	src/cluster/worker_reload.c

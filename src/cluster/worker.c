@@ -3,7 +3,7 @@
  * worker: the half of the cluster that the thread of its own runs (thread.c), without control. One
  * step is
  *
- *	membership -> results -> requests of control -> new settings -> heartbeat
+ *	membership -> results -> requests of control -> new settings -> heartbeat -> own load
  *	  -> begin to read the others -> what control sees
  *
  * Nothing here waits: not for another host, since each READ has a deadline; not for corosync, nor
@@ -286,6 +286,8 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 	hosts_change |= apply_reload(w, now, wall_ns);
 	if (is_due(&w->beat_due, w->conf->heartbeat_ns, now) || is_first_beat(w))
 		worker_beat(w, now, wall_ns);
+	if (w->load && is_due(&w->load_due, w->conf->load.period_ns, now))
+		worker_sample(w, now, wall_ns);
 	if (is_due(&w->scan_due, w->conf->scan_ns, now)) {
 		begin_scan(w, now, wall_ns);
 		hosts_change = true;
@@ -299,6 +301,8 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 		return 0;
 	/* Armed last: else the thread would sleep though events came since the poll above. */
 	due = mono_earlier(mono_earlier(w->beat_due, w->scan_due), w->member_ops->due(w->member));
+	if (w->load)
+		due = mono_earlier(due, w->load_due);
 	if (transport_arm(w->t, now, &busy))
 		return 0;
 	due = mono_earlier(due, busy);

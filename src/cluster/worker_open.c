@@ -46,6 +46,8 @@ static int open_transport(struct worker *w, const struct cluster_key *key, uint6
 	strcpy(tc.cluster, w->conf->cluster); /* conf's arrays are as long */
 	strcpy(tc.address, h->address);
 	tc.words = words;
+	if (cluster_own_node(w->conf))
+		tc.bytes[TRANSPORT_LOAD] = REGION_LOADS_BYTES;
 	if (!b->has_ports)
 		tc.port = 0;
 	if (!rc)
@@ -139,6 +141,23 @@ static int open_member(struct worker *w, struct mono now, struct conf_error *e)
 	return 0; /* without corosync this host has no quorum, until corosync runs */
 }
 
+/* Only of a host that is a node. */
+static int open_load(struct worker *w, struct conf_error *e)
+{
+	char text[128] = "";
+	int rc;
+
+	if (!cluster_own_node(w->conf))
+		return 0;
+	w->load_ops = &load_proc; /* the only source yet: auto is the same */
+	rc = w->load_ops->open(&w->load, "/proc", text);
+	if (rc)
+		conf_error_set(e, conf_exit(rc),
+			       "cluster: the load of this node cannot be sampled: %s",
+			       text[0] ? text : strerror(-rc));
+	return rc;
+}
+
 static void init_region(struct worker *w, uint64_t generation, struct mono now)
 {
 	struct region_service s[CLUSTER_SERVICES_MAX];
@@ -146,6 +165,8 @@ static void init_region(struct worker *w, uint64_t generation, struct mono now)
 
 	region_init(&w->region, transport_table(w->t),
 		    (uint16_t)w->conf->host[w->conf->self].number, generation);
+	if (w->load)
+		region_init_loads(&w->region, transport_part(w->t, TRANSPORT_LOAD));
 	region_publish_services(&w->region, s, n);
 	agree_init(&w->agree, w->conf);
 	w->beat_due = w->scan_due = now;
@@ -166,6 +187,8 @@ int worker_open(struct worker *w, const struct cluster_key *key, const char *sta
 
 	if (!rc)
 		rc = open_transport(w, key, generation, now, e);
+	if (!rc)
+		rc = open_load(w, e);
 	if (!rc)
 		rc = cluster_generation_count(state_dir, generation, e);
 	if (rc)
@@ -192,6 +215,8 @@ void worker_close(struct worker *w)
 	if (w->member)
 		w->member_ops->close(w->member);
 	transport_close(w->t);
+	if (w->load)
+		w->load_ops->close(w->load);
 	if (w->epoll >= 0)
 		close(w->epoll);
 }

@@ -6,7 +6,7 @@
  * src/cluster/cluster.c opens the region and the transport with the result. resex cluster-reload
  * reads the file again, and at SIGHUP src/engine/reload.c only compares it (cluster_change.c).
  */
-#include "src/conf/cluster.h"
+#include "src/conf/cluster_parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -464,7 +464,9 @@ static void set_callers(struct cluster_conf *c)
 static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, struct reader is,
 			 struct conf_error *e)
 {
-	static const char *const also[] = { "hosts", "services", "transport", NULL };
+	static const char *const also[] = {
+		"hosts", "services", "transport", "nodes", "load", NULL
+	};
 
 	if (rc)
 		return rc;
@@ -483,6 +485,8 @@ static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, str
 	}
 	if (!rc)
 		rc = conf_read_list(d, "", d->root, &service_list, c, e);
+	if (!rc)
+		rc = cluster_nodes_read(c, d, e);
 	if (!rc)
 		rc = check_addresses(c, d, e);
 	conf_free(d);

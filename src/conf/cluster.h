@@ -17,7 +17,7 @@
 static_assert((int)HOSTSET_WORDS == (int)REGION_SET_WORDS, "a region holds a whole set");
 static_assert((int)TRANSPORT_HOSTS_MAX == (int)REGION_HOSTS_MAX, "one range of numbers");
 
-enum { CLUSTER_SERVICES_MAX = 64 };
+enum { CLUSTER_SERVICES_MAX = 64, CLUSTER_NODES_MAX = REGION_HOSTS_MAX };
 
 enum cluster_membership { CLUSTER_STATIC, CLUSTER_COROSYNC };
 
@@ -47,6 +47,21 @@ struct cluster_service {
 	struct hostset balancers; /* the hosts that balance it */
 };
 
+/* What serves requests. A node is a host. */
+struct cluster_node {
+	char name[REGION_NAME];
+	uint64_t number; /* of its word and its load record at that host: 0 .. 255 */
+	uint16_t host;	 /* its number */
+};
+
+enum cluster_load_source { CLUSTER_LOAD_AUTO, CLUSTER_LOAD_ULM };
+
+/* How the load of this host's nodes is sampled. */
+struct cluster_load {
+	uint32_t source; /* enum cluster_load_source */
+	int64_t period_ns;
+};
+
 struct cluster_conf {
 	char cluster[TRANSPORT_NAME_MAX];
 	char host_name[REGION_NAME]; /* this host's */
@@ -64,6 +79,9 @@ struct cluster_conf {
 	uint32_t clients;
 	struct cluster_service service[CLUSTER_SERVICES_MAX];
 	uint32_t services;
+	struct cluster_node node[CLUSTER_NODES_MAX];
+	uint32_t nodes;
+	struct cluster_load load;
 };
 
 /*
@@ -134,6 +152,8 @@ void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_pee
 void cluster_client_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p);
 /* The host with this number, or NULL. */
 const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_t number);
+/* The node that this host is, or NULL. */
+const struct cluster_node *cluster_own_node(const struct cluster_conf *c);
 /* The lowest number of a host. With static membership it has the locks. */
 uint16_t cluster_lowest_host(const struct cluster_conf *c);
 /* The client with this number, or NULL. */

@@ -146,6 +146,19 @@ static bool same_callers_second(const struct cluster_conf *a, const struct clust
 		b->callers_second == cluster_callers_second_default(b));
 }
 
+/* Of other hosts' nodes this one publishes nothing. */
+static bool same_own_node(const struct cluster_conf *a, const struct cluster_conf *b)
+{
+	const struct cluster_node *was = cluster_own_node(a), *now = cluster_own_node(b);
+
+	return !was == !now && (!was || was->number == now->number);
+}
+
+static struct number_text node_text(const struct cluster_node *n)
+{
+	return n ? number_text(n->number) : (struct number_text){ "none" };
+}
+
 static int compare_own(const struct compared *c)
 {
 	const struct cluster_conf *a = c->a, *b = c->b;
@@ -154,7 +167,9 @@ static int compare_own(const struct compared *c)
 				 scan = duration_text(a->scan_ns),
 				 callers = number_text(a->callers),
 				 callers_second = number_text(a->callers_second),
-				 port = number_text(mine->port);
+				 port = number_text(mine->port),
+				 node = node_text(cluster_own_node(a)),
+				 period = duration_text(a->load.period_ns);
 	const struct {
 		const char *list, *key;
 		bool same;
@@ -165,6 +180,10 @@ static int compare_own(const struct compared *c)
 		  transport_backends[a->transport]->name },
 		{ "", "heartbeat", a->heartbeat_ns == b->heartbeat_ns, heartbeat.text },
 		{ "", "scan", a->scan_ns == b->scan_ns, scan.text },
+		{ "", "nodes", same_own_node(a, b), node.text },
+		{ "", "load",
+		  a->load.source == b->load.source && a->load.period_ns == b->load.period_ns,
+		  period.text },
 		{ "", "callers", same_callers(a, b), callers.text },
 		{ "", "callers_second", same_callers_second(a, b), callers_second.text },
 		{ "hosts", "address", !strcmp(mine->address, now->address), mine->address },

@@ -6,6 +6,8 @@ libconf_a_SOURCES = \
 	src/conf/cluster_change.c src/conf/cluster_change.h \
 	src/conf/cluster_file.c \
 	src/conf/cluster_find.c \
+	src/conf/cluster_nodes.c \
+	src/conf/cluster_parts.h \
 	src/conf/guest.c \
 	src/conf/policy.c src/conf/policy.h \
 	src/conf/settings.c src/conf/settings.h

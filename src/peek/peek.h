@@ -39,7 +39,9 @@ enum peek_stage {
 	PEEK_SERVICES,
 	PEEK_NODES,
 	PEEK_WORDS,
-	PEEK_BEAT, /* the host's record again, until its heartbeat has changed */
+	PEEK_LOADS,
+	PEEK_BEAT,	  /* the host's record again, until its heartbeat has changed */
+	PEEK_LOADS_AGAIN, /* until each is a newer one */
 	PEEK_DONE,
 	PEEK_FAILED, /* note says why */
 };
@@ -56,21 +58,24 @@ struct peek_host {
 	struct region_service service[REGION_SERVICES_MAX];
 	struct region_node node[REGION_NODES_MAX];
 	uint64_t words[REGION_WORDS_BYTES / 8];
+	/* By number, as read first and last; head.seq 0: there is none. */
+	struct load_record load[2][REGION_NODES_MAX];
 	/* The READs of this stage, and which of them is next. */
 	struct region_read read[REGION_READS_MAX];
 	uint32_t reads, at;
 	uint32_t tries;	   /* of this READ: its record was torn */
 	bool posted;	   /* its result has not come */
 	uint32_t serial;   /* the tag of the newest READ */
-	struct mono due;   /* BEAT: not before */
-	struct mono began; /* BEAT: the first time */
+	struct mono due;   /* BEAT, LOADS_AGAIN: not before */
+	struct mono began; /* BEAT, LOADS_AGAIN: the first time */
 };
 
 /* How the hosts are read. */
 struct peek_pace {
 	int64_t timeout_ns; /* of a READ */
 	int64_t beat_ns;    /* between two looks at a heartbeat */
-	int64_t silent_ns;  /* a heartbeat unchanged for so long is shown as stopped */
+	/* A heartbeat unchanged for so long is shown as stopped, a load as unknown. */
+	int64_t silent_ns;
 };
 
 void peek_begin(struct peek_host *h, const struct cluster_host *conf);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * read: one host's region, READ after READ: header, host, services, nodes, words, and the host
- * again until its heartbeat has changed.
+ * read: one host's region, READ after READ: header, host, services, nodes, words, loads, the host
+ * again until its heartbeat has changed, and the loads again.
  *
  * main.c passes the transport's events and the time. What comes from a host is hostile: region.c
  * checks each copy. No process of the host takes part, but over the transport tcp.
@@ -50,6 +50,7 @@ static void begin_stage(struct peek_host *h, enum peek_stage stage)
 {
 	h->stage = stage;
 	h->at = h->tries = h->reads = 0;
+	h->began.ns = h->due.ns = 0;
 	switch (stage) {
 	case PEEK_HEADER:
 		plan_bytes(h, sizeof(struct region_header));
@@ -67,6 +68,10 @@ static void begin_stage(struct peek_host *h, enum peek_stage stage)
 	case PEEK_WORDS:
 		plan_bytes(h, REGION_WORDS_BYTES);
 		break;
+	case PEEK_LOADS:
+	case PEEK_LOADS_AGAIN:
+		h->reads = region_load_reads(&h->header, h->read);
+		break;
 	default:
 		break;
 	}
@@ -77,7 +82,7 @@ static void next_stage(struct peek_host *h)
 {
 	do
 		begin_stage(h, h->stage + 1);
-	while (h->stage < PEEK_BEAT && !h->reads);
+	while (h->stage < PEEK_DONE && !h->reads);
 }
 
 /* --- results ---------------------------------------------------------------------- */
@@ -93,6 +98,35 @@ static int take_records(struct peek_host *h, enum region_which which, const void
 		rc = which == REGION_T_SERVICES ? region_parse_service(copy, &h->service[i])
 						: region_parse_node(copy, &h->node[i]);
 	}
+	return rc;
+}
+
+static int take_loads(struct peek_host *h, struct load_record *to, const void *data)
+{
+	const struct region_read *r = &h->read[h->at];
+
+	for (uint32_t i = r->first; i < r->first + r->n; i++) {
+		int rc = region_parse_load(region_load_in(&h->header, r, data, i), i, &to[i]);
+
+		if (rc == -ENOMSG) /* there is no such node */
+			to[i].head.seq = 0;
+		else if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* The loads again. -EINPROGRESS: one has not been sampled since it was read first. */
+static int take_newer_loads(struct peek_host *h, const void *data, struct mono now)
+{
+	const struct region_read *r = &h->read[h->at];
+	int rc = take_loads(h, h->load[1], data);
+
+	if (!h->began.ns)
+		h->began = now;
+	for (uint32_t i = r->first; !rc && i < r->first + r->n; i++)
+		if (h->load[1][i].head.seq && h->load[1][i].beat == h->load[0][i].beat)
+			rc = -EINPROGRESS;
 	return rc;
 }
 
@@ -125,6 +159,10 @@ static int take(struct peek_host *h, const void *data, struct mono now)
 	case PEEK_WORDS:
 		memcpy(h->words, data, sizeof(h->words));
 		return 0;
+	case PEEK_LOADS:
+		return take_loads(h, h->load[0], data);
+	case PEEK_LOADS_AGAIN:
+		return take_newer_loads(h, data, now);
 	default:
 		return take_beat(h, data, now);
 	}
@@ -171,8 +209,8 @@ void peek_event(struct peek_host *h, const struct transport_event *ev, struct mo
 		/* A newer link may be to another start: all is read anew. */
 		h->generation = ev->generation;
 		h->posted = h->beats = false;
-		h->began.ns = h->due.ns = 0;
 		h->note[0] = '\0';
+		memset(h->load, 0, sizeof(h->load));
 		begin_stage(h, PEEK_HEADER);
 	} else if (ev->type == TRANSPORT_DOWN) {
 		h->stage = PEEK_LINK;
@@ -187,6 +225,13 @@ void peek_event(struct peek_host *h, const struct transport_event *ev, struct mo
 
 static const struct mono never = { INT64_MAX };
 
+static enum transport_part part_of(enum peek_stage stage)
+{
+	if (stage == PEEK_LOADS || stage == PEEK_LOADS_AGAIN)
+		return TRANSPORT_LOAD;
+	return stage == PEEK_WORDS ? TRANSPORT_WORDS : TRANSPORT_TABLE;
+}
+
 struct mono peek_step(struct peek_host *h, struct transport *t, const struct peek_pace *pace,
 		      struct mono now)
 {
@@ -196,7 +241,7 @@ struct mono peek_step(struct peek_host *h, struct transport *t, const struct pee
 
 	if (peek_over(h) || h->stage == PEEK_LINK || h->posted)
 		return never;
-	if (h->stage == PEEK_BEAT) {
+	if (h->stage == PEEK_BEAT || h->stage == PEEK_LOADS_AGAIN) {
 		if (h->began.ns && mono_sub(now, h->began) >= pace->silent_ns) {
 			h->stage = PEEK_DONE;
 			return never;
@@ -205,7 +250,7 @@ struct mono peek_step(struct peek_host *h, struct transport *t, const struct pee
 			return h->due;
 		h->due = mono_add(now, pace->beat_ns);
 	}
-	op.part = h->stage == PEEK_WORDS ? TRANSPORT_WORDS : TRANSPORT_TABLE;
+	op.part = part_of(h->stage);
 	op.offset = h->read[h->at].offset;
 	op.len = h->read[h->at].len;
 	op.tag = ++h->serial;
@@ -220,7 +265,7 @@ void peek_give_up(struct peek_host *h)
 {
 	if (peek_over(h))
 		return;
-	if (h->stage == PEEK_BEAT) {
+	if (h->stage == PEEK_BEAT || h->stage == PEEK_LOADS_AGAIN) {
 		h->stage = PEEK_DONE;
 		return;
 	}

@@ -3,10 +3,12 @@
  * show: what was read, as one JSON object with flat rows, and as tables of the same rows. main.c
  * prints one of the two.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/cli/table.h"
+#include "src/load/index.h"
 #include "src/peek/peek.h"
 
 /* A host's name here; of one that cluster.json does not have, its number. */
@@ -77,18 +79,61 @@ static json_t *service_row(const struct cluster_conf *c, const struct peek_host 
 	return row;
 }
 
-static json_t *node_row(const struct peek_host *h, uint32_t n)
+static const char *source_of(uint32_t source)
 {
+	static const char *const name[LOAD_SOURCES] = { [LOAD_NONE] = "none",
+							[LOAD_ULM] = "ulm",
+							[LOAD_KLM] = "klm",
+							[LOAD_HV] = "hv",
+							[LOAD_SIM] = "sim" };
+
+	return name[source];
+}
+
+/* What the node has carried between the two readings, and what it carries now. */
+static void put_load(json_t *row, const struct peek_host *h, uint32_t n)
+{
+	const struct load_record *was = &h->load[0][n], *is = &h->load[1][n];
+	int index = was->head.seq && is->head.seq ? load_index(was, is) : -ENOENT;
+	json_int_t span = is->sampled_ns - was->sampled_ns;
+
+	json_object_set_new(row, "load", index < 0 ? json_null() : json_integer(index));
+	json_object_set_new(row, "load_span_ns", index < 0 ? json_null() : json_integer(span));
+	if (!is->head.seq)
+		is = was;
+	if (!is->head.seq)
+		return;
+	json_object_set_new(row, "source", json_string(source_of(is->source)));
+	json_object_set_new(row, "load_flags", json_integer(is->flags));
+	json_object_set_new(row, "load_cpus", json_integer(is->cpus));
+	json_object_set_new(row, "load_beat", json_integer((json_int_t)is->beat));
+	json_object_set_new(row, "running", json_integer(is->running));
+	json_object_set_new(row, "load_avg_1", json_real(is->load_avg[0] / 1000.0));
+}
+
+static const char *node_name(const struct cluster_conf *c, const struct peek_host *h, uint32_t n)
+{
+	for (uint32_t i = 0; i < c->nodes; i++)
+		if (c->node[i].host == h->conf->number && c->node[i].number == n)
+			return c->node[i].name;
+	return NULL;
+}
+
+static json_t *node_row(const struct cluster_conf *c, const struct peek_host *h, uint32_t n)
+{
+	const char *name = node_name(c, h, n);
 	uint64_t word = word_at(h, region_node_offset(n));
 	bool known = n < h->host.nodes;
 	json_t *row = json_object();
 
 	json_object_set_new(row, "host", json_string(h->conf->name));
 	json_object_set_new(row, "node", json_integer(n));
-	json_object_set_new(row, "name", known ? json_string(h->node[n].name) : json_null());
+	if (known)
+		name = h->node[n].name;
+	json_object_set_new(row, "name", name ? json_string(name) : json_null());
 	json_object_set_new(row, "service", json_integer(region_word_id(word)));
 	put_seq(row, word);
-	json_object_set_new(row, "load", known ? json_integer(h->node[n].load) : json_null());
+	put_load(row, h, n);
 	json_object_set_new(row, "up",
 			    known ? json_boolean(h->node[n].flags & REGION_NODE_UP) : json_null());
 	json_object_set_new(row, "fixed",
@@ -157,10 +202,11 @@ static void add_words(json_t *services, json_t *nodes, const struct cluster_conf
 {
 	for (uint32_t i = 0; i < h->host.services; i++)
 		json_array_append_new(services, service_row(c, h, i));
-	/* Also a node that its host does not describe, when its word gives it a service. */
+	/* Also a node that its host does not describe, if it has a load, or its word a service. */
 	for (uint32_t n = 0; n < REGION_NODES_MAX; n++)
-		if (n < h->host.nodes || region_word_id(word_at(h, region_node_offset(n))))
-			json_array_append_new(nodes, node_row(h, n));
+		if (n < h->host.nodes || h->load[0][n].head.seq ||
+		    region_word_id(word_at(h, region_node_offset(n))))
+			json_array_append_new(nodes, node_row(c, h, n));
 }
 
 json_t *peek_json(const struct cluster_conf *conf, struct peek_host *const *host, size_t n)
@@ -205,11 +251,17 @@ static const struct column service_cols[] = {
 };
 
 static const struct column node_cols[] = {
-	{ "HOST", "host", 1 },	 { "NODE", "node", 0 },
-	{ "NAME", "name", 1 },	 { "SERVICE", "service", 0 },
-	{ "EPOCH", "epoch", 0 }, { "COUNT", "count", 0 },
-	{ "LOAD", "load", 0 },	 { "UP", "up", 1 },
-	{ "FIXED", "fixed", 1 }, { 0 },
+	{ "HOST", "host", 1 },
+	{ "NODE", "node", 0 },
+	{ "NAME", "name", 1 },
+	{ "SERVICE", "service", 0 },
+	{ "EPOCH", "epoch", 0 },
+	{ "COUNT", "count", 0 },
+	{ "LOAD", "load", 0 },
+	{ "SOURCE", "source", 1 },
+	{ "UP", "up", 1 },
+	{ "FIXED", "fixed", 1 },
+	{ 0 },
 };
 
 static void print_rows(const json_t *all, const char *key, const struct column *cols)

@@ -41,7 +41,8 @@ cluster() {
 	  { "name": "peek", "number": 200, "role": "client" },
 	  { "name": "xen2", "number": 2, $at2 },
 	  { "name": "cache", "number": 201, "role": "client", "rights": "atomics" } ],
-	 "services": [ { "name": "web", "number": 1, "balancers": ["xen2"] }, { "name": "mail", "number": 2 } ] }
+	 "services": [ { "name": "web", "number": 1, "balancers": ["xen2"] }, { "name": "mail", "number": 2 } ],
+	 "nodes": [ { "name": "n1", "number": 3, "host": "xen1" } ] }
 	END
 }
 
@@ -126,6 +127,9 @@ two_hosts() {
 		'[h["name"] for h in o["hosts"]] == ["xen2"] and len(o["services"]) == 2 and o["client"] == "cache"' --as cache xen2
 	holds "$transport: the record" 'of(o["hosts"], name="xen1")["guests"] == 2 and o["hosts"][1]["says_name"] == "xen2"'
 	holds "$transport: the directory" '[t["table"] for t in o["hosts"][0]["directory"]] == ["host", "guests", "nodes", "services"]'
+	holds "$transport: the load of a node, of an interval of about a heartbeat" \
+		'[(n["host"], n["node"], n["name"], n["source"]) for n in o["nodes"]] == [("xen1", 3, "n1", "ulm")] and 0 <= o["nodes"][0]["load"] <= 100000 and o["nodes"][0]["load_span_ns"] > 0 and o["nodes"][0]["load_cpus"] > 0'
+	good "$transport: the same in the table" '^xen1 +3 +n1 +0 +0 +1 +[0-9]+ +ulm ' peek
 	good "$transport: a client is no host" '^xen2 +2 +up ' resex 1 host-list
 	that "$transport: a client is no host" not eval "resex 1 host-list | grep -Eq '^(peek|cache) '"
 	that "$transport: nor an event" not eval "resex 1 events | grep -Eq ' (host|alarm) +(peek|cache)'"

@@ -681,3 +681,78 @@ TEST_WITH(generation__each_open__is_counted_up_and_shown, none, finish)
 		site_kill(s, 1);
 	}
 }
+
+/* --- loads ------------------------------------------------------------------------ */
+
+static int one_node(void **state)
+{
+	struct sites *s = sites_new();
+
+	site_write(s, 1, "test",
+		   SITE_TIMES
+		   ", \"nodes\": [{\"name\": \"n\", \"number\": 7, \"host\": \"xen1\"}], "
+		   "\"load\": {\"period\": \"20ms\"}");
+	site_write(s, 2, "test", SITE_TIMES);
+	*state = s;
+	return 0;
+}
+
+TEST_WITH(load__of_the_host_that_is_a_node__is_published_each_period, one_node, finish)
+{
+	struct sites *s = *state;
+	struct load_record *at, r;
+	struct mono began;
+
+	site_open(s, 1);
+	site_open(s, 2);
+	assert_null(transport_part(s->at[2].c->worker.t, TRANSPORT_LOAD));
+	at = transport_part(s->at[1].c->worker.t, TRANSPORT_LOAD);
+	assert_non_null(at);
+	site_until(s, at[7].beat);
+	began = s->now;
+	assert_int_equal(region_parse_load(&at[7], 7, &r), 0);
+	assert_int_equal(r.source, LOAD_ULM);
+	assert_int_equal(r.period_ns, 20 * MS);
+	assert_false(r.flags & LOAD_OVERRUN);
+	site_until(s, at[7].beat == r.beat + 10);
+	assert_in_range(mono_sub(s->now, began), 180 * MS, 220 * MS);
+	assert_in_range(at[7].sampled_ns - r.sampled_ns, 180 * MS, 220 * MS);
+	assert_false(at[7].flags & LOAD_OVERRUN);
+	assert_int_equal(at[6].head.seq, 0);
+	/* A step that came late: the sample in between is missed. */
+	s->now.ns += 100 * MS;
+	r = at[7];
+	site_until(s, at[7].beat > r.beat);
+	assert_true(at[7].flags & LOAD_OVERRUN);
+	assert_int_equal(at[7].beat, r.beat + 1);
+}
+
+static int fail_sample(struct load *l, struct load_record *r)
+{
+	(void)l;
+	(void)r;
+	return -EPROTO;
+}
+
+TEST_WITH(load__that_cannot_be_sampled__is_said_once_and_its_beat_stops, one_node, finish)
+{
+	struct load_ops failing = load_proc;
+	struct sites *s = *state;
+	struct load_record *at;
+	struct mono began;
+	uint64_t beat;
+
+	site_open(s, 1);
+	at = transport_part(s->at[1].c->worker.t, TRANSPORT_LOAD);
+	site_until(s, at[7].beat);
+	failing.sample = fail_sample;
+	s->at[1].c->worker.load_ops = &failing;
+	beat = at[7].beat;
+	site_until(s, site_has_event(s, 1, "alarm", "its load cannot be sampled: Protocol error"));
+	began = s->now;
+	site_until(s, mono_sub(s->now, began) > 500 * MS);
+	assert_int_equal(at[7].beat, beat);
+	assert_int_equal(rig_events(s->at[1].g, "alarm"), 1);
+	s->at[1].c->worker.load_ops = &load_proc;
+	site_until(s, at[7].beat > beat);
+}

@@ -33,6 +33,8 @@
 	"{\"cluster\": \"c\", \"transport\": \"shm\", \"hosts\": ["                                \
 	"{\"name\": \"x2\", \"number\": 2, \"address\": \"/s\"}, "                                 \
 	"{\"name\": \"x3\", \"number\": 3, \"address\": \"" address "\"}]}"
+#define NODE(host, number)                                                                         \
+	"\"nodes\": [{\"name\": \"n\", \"number\": " number ", \"host\": \"" host "\"}], "
 #define BASE  FILE_OF("", X2 ", " X3, WEB ", " MAIL)
 #define HOST1 H("x1", "1", "1")
 #define SELF6 H("x2", "6", "6")
@@ -139,6 +141,14 @@ static const struct row {
 	/* with a client, too; but what the file gives is compared, whatever else changes */
 	{ FILE_OF("", X2 ", " SEVEN, ""), FILE_OF("", X2 ", " SEVEN ", " P7, ""), 3,
 	  "; client p is new" },
+	{ BASE, FILE_OF("\"load\": {\"period\": \"1s\"}, ", X2 ", " X3, WEB ", " MAIL), 3,
+	  " 0 load: load of this host is 10ms since its start: write that, or restart its resexd" },
+	{ BASE, FILE_OF(NODE("x2", "1"), X2 ", " X3, WEB ", " MAIL), 3,
+	  " 0 nodes: nodes of this host is none since" },
+	{ FILE_OF(NODE("x2", "1"), X2, ""), FILE_OF(NODE("x2", "2"), X2, ""), 0,
+	  " 0 nodes: nodes of this host is 1 since" },
+	{ FILE_OF(NODE("x2", "1"), X2, ""), FILE_OF("", X2, ""), 0, " 0 nodes: nodes of" },
+	{ BASE, FILE_OF(NODE("x3", "1"), X2 ", " X3, WEB ", " MAIL), 3, "" }, /* another's */
 	{ BASE, FILE_OF("\"callers\": 9, ", X2 ", " X3 ", " X4, WEB ", " MAIL), 3,
 	  " 0 callers: callers of this host is 8 since" },
 	{ BASE, FILE_OF("\"callers_second\": 9, ", X2 ", " X3 ", " X4, WEB ", " MAIL), 3,

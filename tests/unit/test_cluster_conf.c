@@ -147,6 +147,8 @@ TEST(agreement__what_each_host_sets_for_itself__changes_nothing)
 		HEAD "\"callers_second\": 1, ",
 		HEAD "\"hold\": \"2000ms\", \"timeout\": \"1000ms\", \"drift\": 1000, ",
 		HEAD "\"membership\": \"static\", ",
+		HEAD "\"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"xen1\"}], ",
+		HEAD "\"load\": {\"period\": \"1s\"}, ",
 	};
 	const uint64_t v = agreement_of(HEAD BOTH "}"),
 		       services = agreement_of(HEAD WEB_MAIL ", " BOTH "}");
@@ -198,6 +200,10 @@ RIG_TEST(least__cluster_and_hosts__the_rest_is_the_man_pages_defaults)
 	assert_int_equal(c->host[1].port, 7471);
 	assert_int_equal(c->host[1].corosync_node, 2);
 	assert_int_equal(c->services, 0);
+	assert_int_equal(c->nodes, 0);
+	assert_null(cluster_own_node(c));
+	assert_int_equal(c->load.source, CLUSTER_LOAD_AUTO);
+	assert_int_equal(c->load.period_ns, 10 * NS_PER_MS);
 }
 
 RIG_TEST(all_keys__given__are_taken)
@@ -212,7 +218,10 @@ RIG_TEST(all_keys__given__are_taken)
 		  " \"address\": \"::1\", \"port\": 9, \"corosync_node\": 77},"
 		  " {\"name\": \"b\", \"number\": 5, \"address\": \"10.0.0.5\"}],"
 		  " \"services\": [{\"name\": \"web\", \"number\": 255, \"minimum\": 0,"
-		  " \"balancers\": [\"b\", \"a\"]}, {\"name\": \"m\", \"number\": 1}]}",
+		  " \"balancers\": [\"b\", \"a\"]}, {\"name\": \"m\", \"number\": 1}],"
+		  " \"nodes\": [{\"name\": \"n0\", \"number\": 255, \"host\": \"a\"},"
+		  " {\"name\": \"n1\", \"number\": 255, \"host\": \"b\"}],"
+		  " \"load\": {\"source\": \"ulm\", \"period\": \"1ms\"}}",
 	     "elsewhere");
 	assert_string_equal(c->key_file, "/k");
 	assert_int_equal(c->membership, CLUSTER_COROSYNC);
@@ -235,6 +244,13 @@ RIG_TEST(all_keys__given__are_taken)
 	assert_null(cluster_service_find(c, "we"));
 	assert_ptr_equal(cluster_host_at(c, 256), &c->host[0]);
 	assert_null(cluster_host_at(c, 1));
+	assert_int_equal(c->nodes, 2);
+	assert_ptr_equal(cluster_own_node(c), &c->node[1]);
+	assert_string_equal(c->node[1].name, "n1");
+	assert_int_equal(c->node[0].host, 256);
+	assert_int_equal(c->node[0].number, 255);
+	assert_int_equal(c->load.source, CLUSTER_LOAD_ULM);
+	assert_int_equal(c->load.period_ns, NS_PER_MS);
 }
 
 RIG_TEST(refused__each_says_where_what_and_what_instead)
@@ -291,6 +307,23 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 		{ "{\"cluster\": \"c\", \"transport\": \"tcp\", \"hosts\": [" HOST1
 		  ", {\"name\": \"q\", \"number\": 3, \"address\": \"10.0.0.3\", \"port\": 0}]}",
 		  "from 1 to 65535" },
+		{ HEAD BOTH ", \"nodes\": {}}", "a list of at most 256 nodes" },
+		{ HEAD BOTH
+		  ", \"nodes\": [{\"name\": \"n\", \"number\": 256, \"host\": \"xen1\"}]}",
+		  "256" },
+		{ HEAD BOTH ", \"nodes\": [{\"name\": \"n\", \"number\": 1}]}", "\"host\"" },
+		{ HEAD BOTH ", \"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"y\"}]}",
+		  "unknown host \"y\": use the name of a member of hosts[]" },
+		{ HEAD BOTH ", \"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"xen1\"},"
+			    " {\"name\": \"n\", \"number\": 1, \"host\": \"xen2\"}]}",
+		  "node \"n\" is listed twice" },
+		{ HEAD BOTH ", \"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"xen1\"},"
+			    " {\"name\": \"m\", \"number\": 2, \"host\": \"xen1\"}]}",
+		  "node \"n\" is that host already: list a host once" },
+		{ HEAD BOTH ", \"load\": []}", "load" },
+		{ HEAD BOTH ", \"load\": {\"source\": \"klm\"}}", "klm" },
+		{ HEAD BOTH ", \"load\": {\"period\": \"999us\"}}", "1ms" },
+		{ HEAD BOTH ", \"load\": {\"window\": \"1s\"}}", "window" },
 	};
 	struct conf_error e;
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cluster_nodes: "nodes" and "load" of cluster.json: what serves requests, and how its load is
+ * sampled. A part of cluster.c; see cluster.h.
+ */
+#include <string.h>
+
+#include "src/conf/cluster_parts.h"
+
+static const char *const source_names[] = { "auto", "ulm", NULL };
+
+#define KEY(...) CONF_KEY(struct cluster_load, __VA_ARGS__)
+static const struct conf_key load_keys[] = {
+	{ KEY("source", ENUM, source), .names = source_names },
+	{ KEY("period", DURATION, period_ns), .min = NS_PER_MS, .max = 10 * NS_PER_S },
+	{ 0 },
+};
+#undef KEY
+
+/* An element of nodes[]. */
+struct listed_node {
+	struct cluster_node node;
+	char host[REGION_NAME];
+};
+
+#define KEY(...) CONF_KEY(struct listed_node, __VA_ARGS__)
+static const struct conf_key node_keys[] = {
+	{ KEY("name", STRING, node.name), .min = 1, .max = REGION_NAME - 1, .required = 1 },
+	{ KEY("number", UINT, node.number), .max = REGION_NODES_MAX - 1, .required = 1 },
+	{ KEY("host", STRING, host), .min = 1, .max = REGION_NAME - 1, .required = 1 },
+	{ 0 },
+};
+#undef KEY
+
+/* A node is its host itself: it has one word, and one load. */
+static int check_node(const struct cluster_conf *c, const struct conf_doc *d, const char *path,
+		      const struct cluster_node *n, struct conf_error *e)
+{
+	for (uint32_t i = 0; i < c->nodes; i++) {
+		const struct cluster_node *o = &c->node[i];
+
+		if (!strcmp(n->name, o->name))
+			return conf_fail_key(d, path, "name", e,
+					     "node \"%s\" is listed twice: use each name once",
+					     n->name);
+		if (n->host == o->host)
+			return conf_fail_key(d, path, "host", e,
+					     "node \"%s\" is that host already: list a host once",
+					     o->name);
+	}
+	return 0;
+}
+
+static int read_node(void *to, const struct conf_doc *d, const char *path, const json_t *obj,
+		     struct conf_error *e)
+{
+	struct listed_node l = { .node = { .number = 0 } };
+	struct cluster_conf *c = to;
+	const struct cluster_host *h;
+	int rc = conf_bind(d, path, obj, node_keys, NULL, &l, e);
+
+	if (rc)
+		return rc;
+	h = cluster_host_find(c, l.host);
+	if (!h)
+		return conf_fail_key(d, path, "host", e,
+				     "unknown host \"%s\": use the name of a member of hosts[]",
+				     l.host);
+	l.node.host = (uint16_t)h->number;
+	rc = check_node(c, d, path, &l.node, e);
+	if (!rc)
+		c->node[c->nodes++] = l.node;
+	return rc;
+}
+
+static const struct conf_list node_list = {
+	.key = "nodes",
+	.max = CLUSTER_NODES_MAX,
+	.what = "nodes",
+	.example = "[{\"name\": \"n1\", \"number\": 1, \"host\": \"xen1\"}]",
+	.read = read_node,
+};
+
+int cluster_nodes_read(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
+{
+	const json_t *load = json_object_get(d->root, "load");
+	int rc = 0;
+
+	c->load = (struct cluster_load){ .period_ns = 10 * NS_PER_MS };
+	if (load)
+		rc = conf_bind(d, "load", load, load_keys, NULL, &c->load, e);
+	if (!rc)
+		rc = conf_read_list(d, "", d->root, &node_list, c, e);
+	return rc;
+}
+
+const struct cluster_node *cluster_own_node(const struct cluster_conf *c)
+{
+	for (uint32_t i = 0; i < c->nodes; i++)
+		if (c->node[i].host == c->host[c->self].number)
+			return &c->node[i];
+	return NULL;
+}

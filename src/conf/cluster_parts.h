@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cluster_parts: what the files that read cluster.json share. For callers: cluster.h. */
+#ifndef RESEX_CONF_CLUSTER_PARTS_H
+#define RESEX_CONF_CLUSTER_PARTS_H
+
+#include "src/conf/cluster.h"
+
+/* "nodes" and "load"; after the hosts. */
+int cluster_nodes_read(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e);
+
+#endif
