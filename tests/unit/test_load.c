@@ -92,7 +92,7 @@ TEST(index__of_records_that_do_not_follow__is_refused)
 	a.cpus = LOAD_CPUS_MAX;
 	GIVES(0, b.cpus = LOAD_CPUS_MAX);
 	a.sampled_ns = -1;
-	GIVES(-EINVAL, b.cpus = LOAD_CPUS_MAX);
+	GIVES(-EINVAL, (b.cpus = LOAD_CPUS_MAX, b.sampled_ns = 5));
 #undef GIVES
 }
 
