@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * table: JSON objects as aligned text. One pass over the rows measures the columns, the next one
+ * table: rows of JSON as aligned text. One pass over the rows measures the columns, the next one
  * prints them: no cell is kept, however many guests there are. Widths are in bytes, so a name
  * with other characters than ASCII's shifts the cells after it. See table.h.
  */
 #include "src/cli/table.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,10 @@ enum {
 	CELL_MAX = 256, /* a longer text is cut: names and notes of resexd are shorter */
 	COLS_MAX = 16,	/* list --all-hosts has 14 */
 };
+
+/* From this on a figure has no decimals; from the other on it may not be an exact integer. */
+#define REAL_WHOLE 100.0
+#define REAL_MAX   0x1p53
 
 static void tame_string(json_t *v)
 {
@@ -42,95 +47,181 @@ void table_tame(json_t *v)
 		table_tame(e);
 }
 
-/* Two decimals for small figures, such as rates and latencies; a large one is read by its size. */
-static void format_real(double v, char *out)
+/* All of these format as printf(3) does, which takes most of the time of a table of many guests. */
+static size_t format_integer(json_int_t v, char *out)
 {
-	size_t n = (size_t)snprintf(out, CELL_MAX, v > -100 && v < 100 ? "%.2f" : "%.0f", v);
+	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+	char digits[24];
+	size_t n = 0, at = 0;
 
-	if (!strchr(out, '.'))
-		return;
+	do
+		digits[n++] = (char)('0' + u % 10);
+	while (u /= 10);
+	if (v < 0)
+		out[at++] = '-';
+	while (n)
+		out[at++] = digits[--n];
+	out[at] = 0;
+	return at;
+}
+
+/* %.0f: the nearest integer, and of two the even one. */
+static size_t format_whole(double v, char *out)
+{
+	json_int_t n = (json_int_t)v;
+	double rest = v - (double)n;
+
+	if (rest > 0.5 || (rest == 0.5 && n % 2))
+		n++;
+	else if (rest < -0.5 || (rest == -0.5 && n % 2))
+		n--;
+	return format_integer(n, out);
+}
+
+/* Two decimals for small figures, such as rates and latencies; a large one is read by its size. */
+static size_t format_real(double v, char *out)
+{
+	size_t n;
+
+	if (v <= -REAL_WHOLE || v >= REAL_WHOLE)
+		return v > -REAL_MAX && v < REAL_MAX ? format_whole(v, out)
+						     : (size_t)snprintf(out, CELL_MAX, "%.0f", v);
+	n = (size_t)snprintf(out, CELL_MAX, "%.2f", v);
 	while (out[n - 1] == '0')
 		out[--n] = 0;
 	if (out[n - 1] == '.')
 		out[--n] = 0;
+	return n;
 }
 
-/* "-" for null, and for a missing member: a guest that was not sampled yet has no figures. */
-static void format_cell(const json_t *v, char *out)
+static size_t format_string(const char *s, char *out)
+{
+	size_t n = strnlen(s, CELL_MAX - 1);
+
+	memcpy(out, s, n);
+	out[n] = 0;
+	return n;
+}
+
+/* Up to 63 bytes an element; at the end of the cell, the others are left out. */
+static size_t format_array(const json_t *v, char *out)
 {
 	size_t i, n = 0;
 	json_t *e;
 
-	switch (v ? json_typeof(v) : JSON_NULL) {
-	case JSON_STRING:
-		snprintf(out, CELL_MAX, "%s", json_string_value(v));
-		break;
-	case JSON_INTEGER:
-		snprintf(out, CELL_MAX, "%lld", (long long)json_integer_value(v));
-		break;
-	case JSON_REAL:
-		format_real(json_real_value(v), out);
-		break;
-	case JSON_TRUE:
-		strcpy(out, "yes");
-		break;
-	case JSON_FALSE:
-		strcpy(out, "no");
-		break;
-	case JSON_ARRAY:
-		out[0] = 0;
-		/* Up to 63 bytes an element; at the end of the cell, the others are left out. */
-		json_array_foreach((json_t *)v, i, e)
-			n += (size_t)snprintf(out + n, CELL_MAX - n > 64 ? 64 : 1, "%s%s",
-					      i ? "," : "", json_string_value(e));
-		break;
-	default:
-		strcpy(out, "-");
-	}
-	if (!out[0]) /* an empty cell would shift the columns for awk(1) */
-		strcpy(out, "-");
+	out[0] = 0;
+	json_array_foreach((json_t *)v, i, e)
+		n += (size_t)snprintf(out + n, CELL_MAX - n > 64 ? 64 : 1, "%s%s", i ? "," : "",
+				      json_string_value(e));
+	return strlen(out);
 }
 
-static void measure_columns(const json_t *rows, const struct column *cols, int *width)
+static size_t format_known(const json_t *v, char *out)
+{
+	switch (v ? json_typeof(v) : JSON_NULL) {
+	case JSON_STRING:
+		return format_string(json_string_value(v), out);
+	case JSON_INTEGER:
+		return format_integer(json_integer_value(v), out);
+	case JSON_REAL:
+		return format_real(json_real_value(v), out);
+	case JSON_TRUE:
+		return format_string("yes", out);
+	case JSON_FALSE:
+		return format_string("no", out);
+	case JSON_ARRAY:
+		return format_array(v, out);
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Its length. "-" for null, and for a missing member: a guest that was not sampled yet has no
+ * figures. So also for an empty text, which would shift the columns for awk(1).
+ */
+static size_t format_cell(const json_t *v, char *out)
+{
+	size_t n = format_known(v, out);
+
+	return n ? n : format_string("-", out);
+}
+
+/* Rows in either form: see table.h. */
+struct rows {
+	const json_t *all;
+	const json_t *of[COLS_MAX]; /* by column; all NULL: all is an array of objects */
+	size_t n;
+};
+
+static struct rows rows_of(const json_t *all, const struct column *cols)
+{
+	struct rows r = { .all = all };
+
+	if (!json_is_object(all)) {
+		r.n = json_array_size(all);
+		return r;
+	}
+	for (int c = 0; cols[c].head; c++)
+		r.of[c] = json_object_get(all, cols[c].key);
+	r.n = json_array_size(r.of[0]);
+	return r;
+}
+
+static const json_t *cell_at(const struct rows *r, const struct column *cols, int c, size_t i)
+{
+	if (json_is_object(r->all))
+		return json_array_get(r->of[c], i);
+	return json_object_get(json_array_get(r->all, i), cols[c].key);
+}
+
+static void measure_columns(const struct rows *r, const struct column *cols, size_t *width)
 {
 	char buf[CELL_MAX];
-	json_t *row;
-	size_t i;
 
-	for (int c = 0; cols[c].head; c++)
-		width[c] = (int)strlen(cols[c].head);
-	json_array_foreach((json_t *)rows, i, row)
-		for (int c = 0; cols[c].head; c++) {
-			format_cell(json_object_get(row, cols[c].key), buf);
-			if ((int)strlen(buf) > width[c])
-				width[c] = (int)strlen(buf);
+	for (int c = 0; cols[c].head; c++) {
+		width[c] = strlen(cols[c].head);
+		for (size_t i = 0; i < r->n; i++) {
+			size_t n = format_cell(cell_at(r, cols, c, i), buf);
+
+			if (n > width[c])
+				width[c] = n;
 		}
+	}
+}
+
+static void print_blanks(FILE *f, size_t n)
+{
+	while (n--)
+		putc_unlocked(' ', f);
 }
 
 /* No blanks at the end of a line: the last column is often text, and the terminal narrow. */
-static void print_cell(FILE *f, const char *s, int width, int left, int last)
+static void print_cell(FILE *f, const char *s, size_t n, size_t width, int left, int last)
 {
-	if (left && last)
-		fputs(s, f);
-	else
-		fprintf(f, left ? "%-*s" : "%*s", width, s);
+	if (!left)
+		print_blanks(f, width - n);
+	fwrite(s, 1, n, f);
+	if (left && !last)
+		print_blanks(f, width - n);
 	fputs(last ? "\n" : "  ", f);
 }
 
 void table_print(FILE *f, const json_t *rows, const struct column *cols)
 {
-	int width[COLS_MAX] = { 0 };
+	const struct rows r = rows_of(rows, cols);
+	size_t width[COLS_MAX] = { 0 };
 	char buf[CELL_MAX];
-	json_t *row;
-	size_t i;
 
-	measure_columns(rows, cols, width);
+	measure_columns(&r, cols, width);
 	for (int c = 0; cols[c].head; c++)
-		print_cell(f, cols[c].head, width[c], cols[c].left, !cols[c + 1].head);
-	json_array_foreach((json_t *)rows, i, row)
+		print_cell(f, cols[c].head, strlen(cols[c].head), width[c], cols[c].left,
+			   !cols[c + 1].head);
+	for (size_t i = 0; i < r.n; i++)
 		for (int c = 0; cols[c].head; c++) {
-			format_cell(json_object_get(row, cols[c].key), buf);
-			print_cell(f, buf, width[c], cols[c].left, !cols[c + 1].head);
+			size_t n = format_cell(cell_at(&r, cols, c, i), buf);
+
+			print_cell(f, buf, n, width[c], cols[c].left, !cols[c + 1].head);
 		}
 }
 

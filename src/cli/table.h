@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* table: JSON objects of a reply as aligned text, a row an object. */
+/* table: rows of a reply, JSON, as aligned text. */
 #ifndef RESEX_CLI_TABLE_H
 #define RESEX_CLI_TABLE_H
 
@@ -15,7 +15,10 @@ struct column {
 /* Names and texts come from guests: remove all that a terminal would obey from the strings of v. */
 void table_tame(json_t *v);
 
-/* Print rows (an array of objects) in columns (ended by head NULL), under a heading. */
+/*
+ * Print rows in columns (ended by head NULL), under a heading. Rows are an array of objects, or one
+ * object with an array for each column, of which the first one says how many rows there are.
+ */
 void table_print(FILE *f, const json_t *rows, const struct column *cols);
 
 /* One "key  value" line a member, in the order given (ended by head NULL). */

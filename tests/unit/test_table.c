@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* table: rows of JSON as aligned text: cells as printf(3) writes them, rows in both forms. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/table.h"
+#include "tests/unit/prop.h"
+
+static const struct column name_and_figure[] = {
+	{ "NAME", "name", 1 }, { "FIGURE", "figure", 0 }, { "STATE", "state", 1 }, { 0 }
+};
+
+/* json with ' for ". */
+static void assert_printed(const char *json, const struct column *cols, const char *wanted)
+{
+	char *text = strdup(json), *printed = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&printed, &size);
+	json_t *rows;
+
+	assert_non_null(text);
+	assert_non_null(f);
+	for (char *p = text; *p; p++)
+		*p = *p == '\'' ? '"' : *p;
+	rows = json_loads(text, JSON_DECODE_ANY, NULL);
+	table_print(f, rows, cols);
+	fclose(f);
+	assert_string_equal(printed, wanted);
+	json_decref(rows);
+	free(printed);
+	free(text);
+}
+
+TEST(rows__as_objects_and_as_arrays__are_printed_alike)
+{
+	assert_printed("[{'name':'a','figure':1,'state':'b'},{'name':'longer','state':''}]",
+		       name_and_figure,
+		       "NAME    FIGURE  STATE\n"
+		       "a            1  b\n"
+		       "longer       -  -\n");
+	assert_printed("{'name':['a','longer'],'figure':[1,null],'state':['b','']}",
+		       name_and_figure,
+		       "NAME    FIGURE  STATE\n"
+		       "a            1  b\n"
+		       "longer       -  -\n");
+}
+
+/* A reply may be of another program than resexd. */
+TEST(rows__of_any_shape__are_no_row_or_cells_without_a_value)
+{
+	assert_printed("{'name':['a'],'figure':[],'state':7}", name_and_figure,
+		       "NAME  FIGURE  STATE\na          -  -\n");
+	assert_printed("{'name':{},'figure':[1]}", name_and_figure, "NAME  FIGURE  STATE\n");
+	assert_printed("{}", name_and_figure, "NAME  FIGURE  STATE\n");
+	assert_printed("[7,[]]", name_and_figure,
+		       "NAME  FIGURE  STATE\n-          -  -\n-          -  -\n");
+	assert_printed("'x'", name_and_figure, "NAME  FIGURE  STATE\n");
+}
+
+static const struct column one[] = { { "X", "x", 0 }, { 0 } };
+
+TEST(cell__is_the_value_as_an_operator_reads_it)
+{
+	static const char *const cell[][2] = {
+		{ "true", "yes" },
+		{ "false", "no" },
+		{ "null", "-" },
+		{ "''", "-" },
+		{ "[]", "-" },
+		{ "{}", "-" },
+		{ "['a','b']", "a,b" },
+		{ "0", "0" },
+		{ "-7", "-7" },
+		{ "9223372036854775807", "9223372036854775807" },
+		{ "-9223372036854775808", "-9223372036854775808" },
+		{ "5.5", "5.5" },
+		{ "5.0", "5" },
+		{ "10.0", "10" },
+		{ "0.001", "0" },
+		{ "99.994", "99.99" },
+		{ "99.999", "100" },
+		{ "100.4", "100" },
+		{ "100.5", "100" },
+		{ "101.5", "102" },
+		{ "-100.5", "-100" },
+		{ "-101.5", "-102" },
+		{ "-100.6", "-101" },
+		{ "9007199254740991.0", "9007199254740991" },
+		{ "1e22", "10000000000000000000000" },
+	};
+	char json[64], wanted[64];
+
+	for (size_t i = 0; i < sizeof(cell) / sizeof(cell[0]); i++) {
+		int width = (int)strlen(cell[i][1]);
+
+		snprintf(json, sizeof(json), "{'x':[%s]}", cell[i][0]);
+		snprintf(wanted, sizeof(wanted), "%*s\n%s\n", width, "X", cell[i][1]);
+		assert_printed(json, one, wanted);
+	}
+}
+
+TEST(cell__any_number__is_as_printf_writes_it)
+{
+	struct prop p;
+
+	prop_start(&p);
+	for (int i = 0; i < 2000; i++) {
+		double v = ldexp((double)(int64_t)prop_u64(&p), -(int)prop_range(&p, 0, 62));
+		int64_t n = (int64_t)prop_u64(&p) >> prop_range(&p, 0, 63);
+		char json[64], figure[64], wanted[160];
+
+		if (v > -100 && v < 100)
+			v *= 1000;
+		/* Halves, so that rounding meets ties. */
+		v = prop_one_in(&p, 2) ? v : trunc(v) + 0.5;
+		if (v > -100 && v < 100)
+			continue;
+		snprintf(json, sizeof(json), "{'x':[%.17e]}", v);
+		snprintf(figure, sizeof(figure), "%.0f", v);
+		snprintf(wanted, sizeof(wanted), "%*s\n%s\n", (int)strlen(figure), "X", figure);
+		assert_printed(json, one, wanted);
+		snprintf(json, sizeof(json), "{'x':[%" PRId64 "]}", n);
+		snprintf(figure, sizeof(figure), "%" PRId64, n);
+		snprintf(wanted, sizeof(wanted), "%*s\n%s\n", (int)strlen(figure), "X", figure);
+		assert_printed(json, one, wanted);
+	}
+}
+
+TEST(cell__longer_than_a_cell_may_be__is_cut)
+{
+	char json[600], wanted[600], text[400];
+
+	memset(text, 'x', sizeof(text));
+	snprintf(json, sizeof(json), "{'x':['%.300s']}", text);
+	snprintf(wanted, sizeof(wanted), "%255s\n%.255s\n", "X", text);
+	assert_printed(json, one, wanted);
+}
