@@ -20,7 +20,12 @@
 int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Members of an object. */
+json_t *value_u(uint64_t v);
+json_t *value_s(const char *v);
+json_t *value_resos(struct resos r);
+json_t *value_cap(struct cap c);
+json_t *value_us(uint64_t ns, bool known);
+/* Members of an object, of these values. */
 void put_u(json_t *o, const char *key, uint64_t v);
 void put_s(json_t *o, const char *key, const char *v);
 void put_b(json_t *o, const char *key, bool v);

@@ -25,22 +25,50 @@ int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)
 }
 
 /* jansson's integers are signed: a figure of a hostile guest must not become negative. */
-void put_u(json_t *o, const char *key, uint64_t v)
+json_t *value_u(uint64_t v)
 {
-	json_object_set_new(o, key, json_integer((json_int_t)(v > INT64_MAX ? INT64_MAX : v)));
+	return json_integer((json_int_t)(v > INT64_MAX ? INT64_MAX : v));
 }
 
-void put_s(json_t *o, const char *key, const char *v)
+json_t *value_s(const char *v)
 {
 	json_t *s = json_string(v);
 	char text[512];
 
-	if (!s) { /* not UTF-8, such as a guest's name: keep the characters that are */
-		snprintf(text, sizeof(text), "%s", v);
-		utf8_mend(text);
-		s = json_string(text);
-	}
-	json_object_set_new(o, key, s);
+	if (s)
+		return s;
+	/* It is not UTF-8, such as a guest's name: keep the characters that are. */
+	snprintf(text, sizeof(text), "%s", v);
+	utf8_mend(text);
+	return json_string(text);
+}
+
+/* In Resos, with thousandths: the ledger counts milli-Resos, which operators do not use. */
+json_t *value_resos(struct resos r)
+{
+	return json_real((double)r.m / (double)RESO_MILLI);
+}
+
+/* null is "no cap". */
+json_t *value_cap(struct cap c)
+{
+	return c.limited ? json_integer(cap_to_percent(c)) : json_null();
+}
+
+/* In microseconds, as operators write them; null: unknown. */
+json_t *value_us(uint64_t ns, bool known)
+{
+	return known ? json_real((double)ns / (double)NS_PER_US) : json_null();
+}
+
+void put_u(json_t *o, const char *key, uint64_t v)
+{
+	json_object_set_new(o, key, value_u(v));
+}
+
+void put_s(json_t *o, const char *key, const char *v)
+{
+	json_object_set_new(o, key, value_s(v));
 }
 
 void put_b(json_t *o, const char *key, bool v)
@@ -48,16 +76,14 @@ void put_b(json_t *o, const char *key, bool v)
 	json_object_set_new(o, key, json_boolean(v));
 }
 
-/* In Resos, with thousandths: the ledger counts milli-Resos, which operators do not use. */
 void put_resos(json_t *o, const char *key, struct resos r)
 {
-	json_object_set_new(o, key, json_real((double)r.m / (double)RESO_MILLI));
+	json_object_set_new(o, key, value_resos(r));
 }
 
-/* null is "no cap". */
 void put_cap(json_t *o, const char *key, struct cap c)
 {
-	json_object_set_new(o, key, c.limited ? json_integer(cap_to_percent(c)) : json_null());
+	json_object_set_new(o, key, value_cap(c));
 }
 
 /* Methods that may be about all guests look first whether one is named. */

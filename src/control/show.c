@@ -32,11 +32,9 @@ static void put_usage(json_t *o, const struct usage *u)
 	put_b(o, "estimated", u->flags & USAGE_ESTIMATED);
 }
 
-/* In microseconds, as operators write them; null: unknown. */
 static void put_us(json_t *o, const char *key, uint64_t ns, bool known)
 {
-	json_object_set_new(o, key,
-			    known ? json_real((double)ns / (double)NS_PER_US) : json_null());
+	json_object_set_new(o, key, value_us(ns, known));
 }
 
 static void put_latency(json_t *o, const struct snap_latency *l)
@@ -75,27 +73,47 @@ static json_t *guest_row(struct call *c, const struct guest_entry *g)
 	return o;
 }
 
-/* Of guest_row() what resex list prints: of many guests, JSON is most of what it takes. */
-static json_t *brief_row(struct call *c, const struct guest_entry *g)
+enum { BRIEF_COLUMNS = 12 };
+
+/* Of guest_row() what resex list prints, in the order of brief_columns(). */
+static void brief_values(struct call *c, const struct guest_entry *g, json_t **v)
 {
 	const struct snap_guest *s = guests_snap(g, c->sn);
-	const struct guest_view v = guest_view(c->guests, g);
-	json_t *o = json_object();
+	const struct guest_view view = guest_view(c->guests, g);
 
-	put_s(o, "name", v.name);
-	put_u(o, "domid", v.key.domid);
-	put_u(o, "vcpus", v.vcpus);
-	put_u(o, "weight", v.conf->weight);
-	put_s(o, "state", state_of(&v));
-	put_cap(o, "cap", s ? s->applied : v.own.cap);
-	put_u(o, "rings", s ? s->rings : 0);
-	if (!s)
-		return o;
-	put_resos(o, "allocated", s->account.allocated);
-	put_resos(o, "balance", s->account.balance);
-	put_u(o, "mtus_sent", s->total_usage.mtus_sent);
-	put_u(o, "mtus_recv", s->total_usage.mtus_recv);
-	put_us(o, "latency_us", s->latency.mean_ns, s->latency.second_n);
+	*v++ = value_s(view.name);
+	*v++ = value_u(view.key.domid);
+	*v++ = value_u(view.vcpus);
+	*v++ = value_u(view.conf->weight);
+	*v++ = value_s(state_of(&view));
+	*v++ = value_cap(s ? s->applied : view.own.cap);
+	*v++ = value_u(s ? s->rings : 0);
+	*v++ = s ? value_resos(s->account.allocated) : json_null();
+	*v++ = s ? value_resos(s->account.balance) : json_null();
+	*v++ = s ? value_u(s->total_usage.mtus_sent) : json_null();
+	*v++ = s ? value_u(s->total_usage.mtus_recv) : json_null();
+	*v = value_us(s ? s->latency.mean_ns : 0, s && s->latency.second_n);
+}
+
+/* An array a member, not an object a guest: of many guests, JSON is most of what a list takes. */
+static json_t *brief_columns(struct call *c)
+{
+	static const char *const key[BRIEF_COLUMNS] = {
+		"name",	 "domid",     "vcpus",	 "weight",    "state",	   "cap",
+		"rings", "allocated", "balance", "mtus_sent", "mtus_recv", "latency_us",
+	};
+	json_t *o = json_object(), *column[BRIEF_COLUMNS], *v[BRIEF_COLUMNS];
+
+	for (int i = 0; i < BRIEF_COLUMNS; i++) {
+		column[i] = json_array();
+		json_object_set_new(o, key[i], column[i]);
+	}
+	for (const struct guest_entry *g = guests_next(c->guests, NULL); g;
+	     g = guests_next(c->guests, g)) {
+		brief_values(c, g, v);
+		for (int i = 0; i < BRIEF_COLUMNS; i++)
+			json_array_append_new(column[i], v[i]);
+	}
 	return o;
 }
 
@@ -110,7 +128,8 @@ int cmd_list(struct call *c, const json_t *params, json_t **result)
 	put_s(*result, "policy", all.policy->ops->name);
 	put_b(*result, "observe", all.observe);
 	put_b(*result, "paused", all.paused);
-	json_object_set_new(*result, "guests", guest_rows(c, NULL, brief ? brief_row : guest_row));
+	json_object_set_new(*result, "guests",
+			    brief ? brief_columns(c) : guest_rows(c, NULL, guest_row));
 	return 0;
 }
 

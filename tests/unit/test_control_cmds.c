@@ -143,9 +143,9 @@ WITH_CALL(list__brief__has_what_resex_prints_of_the_same_figures)
 {
 	struct guests_rig *g = *state;
 	struct snapshot *sn = snap_of_set(g);
-	json_t *all, *r, *of, *v;
+	json_t *all, *r, *of, *column;
 	const char *key;
-	size_t i;
+	size_t i, k;
 
 	strcpy(rig_create(g, 9, 9)->name, "fresh");
 	rig_settle(g);
@@ -156,17 +156,23 @@ WITH_CALL(list__brief__has_what_resex_prints_of_the_same_figures)
 	sn->guest[1].latency = (struct snap_latency){ .second_n = 1, .mean_ns = 5500 };
 	snap_publish(&g->ho);
 	all = json_deep_copy(ask(g, "list", ""));
+	of = json_object_get(all, "guests");
 	r = ask(g, "list", "'brief':true");
 	assert_int_equal(json_object_size(r), json_object_size(all));
-	json_array_foreach(json_object_get(all, "guests"), i, of) {
-		json_t *brief = json_array_get(json_object_get(r, "guests"), i);
+	r = json_object_get(r, "guests");
+	assert_int_equal(json_object_size(r), 12);
+	json_object_foreach(r, key, column) {
+		assert_int_equal(json_array_size(column), json_array_size(of));
+		for (i = k = 0; i < json_array_size(of); i++) {
+			json_t *v = json_object_get(json_array_get(of, i), key);
+			json_t *brief = json_array_get(column, i);
 
-		json_object_foreach(brief, key, v)
-			assert_true(json_equal(v, json_object_get(of, key)));
-		assert_int_equal(json_object_size(brief), i < 2 ? 12 : 7);
+			assert_true(v ? json_equal(v, brief) : json_is_null(brief));
+			k += !v;
+		}
+		assert_true(i == 3 && k <= 1); /* of "fresh" not all is known */
 	}
-	assert_int_equal(i, 3);
-	assert_int_equal(num(row(r, "guests", "bulk"), "cap"), 7);
+	assert_int_equal(json_integer_value(json_array_get(json_object_get(r, "cap"), 1)), 7);
 	json_decref(all);
 	r = ask(g, "list", "'brief':false");
 	assert_non_null(json_object_get(row(r, "guests", "web"), "uuid"));
