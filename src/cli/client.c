@@ -82,7 +82,7 @@ static int connection_closed(struct client *c)
 }
 
 /* MSG_NOSIGNAL: a connection that resexd closed is an error to print, not a SIGPIPE. */
-static int send_all(int fd, const char *p, size_t n)
+static void send_all(int fd, const char *p, size_t n)
 {
 	while (n) {
 		ssize_t w = send(fd, p, n, MSG_NOSIGNAL);
@@ -90,11 +90,10 @@ static int send_all(int fd, const char *p, size_t n)
 		if (w < 0 && errno == EINTR)
 			continue;
 		if (w <= 0)
-			return -1;
+			return;
 		p += w;
 		n -= (size_t)w;
 	}
-	return 0;
 }
 
 /*
@@ -149,22 +148,31 @@ static int error_of_reply(struct client *c, const json_t *err)
 	return code == -32601 || code == -32602 ? RESEX_USAGE : RESEX_FAILURE;
 }
 
-/* Takes params over. The text is to be freed; NULL: no memory. */
-static char *request_text(int id, const char *method, json_t *params)
+/*
+ * A line, which is sent at once: a part of it would wake resexd, too. Takes params over. To be
+ * freed; NULL: no memory.
+ */
+static char *request_line(int id, const char *method, json_t *params)
 {
 	json_t *req = json_pack("{s:s,s:i,s:s,s:o}", "jsonrpc", "2.0", "id", id, "method", method,
 				"params", params);
 	char *text = req ? json_dumps(req, JSON_COMPACT) : NULL;
+	size_t n = text ? strlen(text) : 0;
+	char *line = text ? realloc(text, n + 2) : NULL;
 
 	json_decref(req);
-	return text;
+	if (line)
+		memcpy(line + n, "\n", 2);
+	else
+		free(text);
+	return line;
 }
 
 /* With the longest id: the answer holds for each request of a connection. */
 bool client_fits(const char *method, json_t *params)
 {
-	char *text = request_text(INT_MAX, method, json_incref(params));
-	bool fits = text && strlen(text) <= CLIENT_REQUEST_MAX;
+	char *text = request_line(INT_MAX, method, json_incref(params));
+	bool fits = text && strlen(text) <= CLIENT_REQUEST_MAX + 1;
 
 	free(text);
 	return fits;
@@ -188,18 +196,17 @@ static int result_of_reply(struct client *c, const char *line, json_t **result)
 
 int client_call(struct client *c, const char *method, json_t *params, json_t **result)
 {
-	char *text = request_text(++c->id, method, params ? params : json_object()), *line;
+	char *text = request_line(++c->id, method, params ? params : json_object()), *line;
 	int rc;
 
-	if (!text || strlen(text) > CLIENT_REQUEST_MAX) {
+	if (!text || strlen(text) > CLIENT_REQUEST_MAX + 1) {
 		snprintf(c->error, sizeof(c->error), "the request is over %d bytes long",
 			 CLIENT_REQUEST_MAX);
 		free(text);
 		return RESEX_USAGE;
 	}
 	/* When sending fails, resexd may have closed the connection with an error to read. */
-	if (!send_all(c->fd, text, strlen(text)))
-		send_all(c->fd, "\n", 1);
+	send_all(c->fd, text, strlen(text));
 	free(text);
 	line = read_line(c->fd);
 	if (line)

@@ -43,6 +43,7 @@ enum {
 	CONNS_OF_ONE = 16,   /* of one user other than root */
 	OUT_MAX = 256 << 10, /* unread replies of one client, above which it is not served */
 	OUT_TOTAL = 8 << 20, /* of all clients, above which the one with most is closed */
+	OUT_ONCE = 64 << 10, /* of a client, written in one turn of the loop */
 	OUT_TRIM = 1 << 20,  /* after so much was unread, free memory goes back to the system */
 };
 
@@ -556,6 +557,7 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 	TAILQ_INSERT_TAIL(&c->all, k, all);
 	c->conns++;
 	bufferevent_setcb(k->bev, on_read, on_written, on_event, k);
+	bufferevent_set_max_single_write(k->bev, OUT_ONCE);
 	/* One byte more than a line may have: with it, the line is known to be too long. */
 	bufferevent_setwatermark(k->bev, EV_READ, 0, PROTO_LINE_MAX + 1);
 	bufferevent_enable(k->bev, EV_READ | EV_WRITE);
