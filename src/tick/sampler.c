@@ -20,6 +20,7 @@ int sampler_init(struct sampler *s, struct handover *ho, const struct sampler_co
 	s->clock = c->clock;
 	s->set = set;
 	s->snap_ticks = c->snap_ticks ? c->snap_ticks : SAMPLER_SNAP_TICKS;
+	s->snap_at = s->snap_ticks;
 	s->keep_reports = c->keep_reports;
 	s->in.links = c->links;
 	for (uint32_t i = 0; i < c->links && i < FLOW_LINKS_MAX; i++)
@@ -302,10 +303,15 @@ static void wake_others(struct sampler *s)
 
 void sampler_publish(struct sampler *s, struct mono now)
 {
-	atomic_fetch_add_explicit(&s->ho->alive, 1, memory_order_relaxed);
+	/* No other thread writes it: no atomic addition, which is slow, is needed. */
+	atomic_store_explicit(&s->ho->alive,
+			      atomic_load_explicit(&s->ho->alive, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
 	copy_ring_totals(s);
 	/* Operators see the newest snapshot: with long intervals, publish each tick. */
-	if (s->period.ticks % s->snap_ticks == 0 || s->period.interval_ns > NS_PER_MS)
+	if (s->period.ticks >= s->snap_at || s->period.interval_ns > NS_PER_MS) {
 		publish_snapshot(s, now);
+		s->snap_at = s->period.ticks + s->snap_ticks;
+	}
 	wake_others(s);
 }

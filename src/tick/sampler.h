@@ -124,6 +124,7 @@ struct sampler {
 	struct hv_sched *hv;
 	struct clock clock;
 	uint32_t snap_ticks;
+	uint64_t snap_at; /* the tick with the next snapshot */
 	bool keep_reports;
 	struct period period;
 	struct ledger ledger;
