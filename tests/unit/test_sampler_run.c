@@ -36,6 +36,18 @@ static const struct snapshot *newest(struct sampler_rig *g)
 	return snap_latest(&g->ho);
 }
 
+WITH_RIG(snapshot__is_made_in_each_tenth_tick_and_in_no_other)
+{
+	struct sampler_rig *g = *state;
+
+	newest(g);
+	for (uint32_t i = 1; i <= 3 * SAMPLER_SNAP_TICKS; i++) {
+		rig_tick(g, MS);
+		assert_int_equal(snap_latest(&g->ho)->ticks,
+				 g->s.period.ticks - i % SAMPLER_SNAP_TICKS);
+	}
+}
+
 WITH_RIG(snapshot__shows_accounts_use_plan_and_cap)
 {
 	struct sampler_rig *g = *state;
