@@ -207,56 +207,57 @@ static int parse_changed(struct rig *rig, const struct region_header *h)
 	return region_parse_header(&to, HOST, GENERATION, rig ? &rig->p : &p);
 }
 
+/* What a reader says of the header good, with one change, in h. */
+#define HEADER_GIVES(rc, change)                                                                   \
+	do {                                                                                       \
+		h = good;                                                                          \
+		change;                                                                            \
+		assert_int_equal(parse_changed(NULL, &h), rc);                                     \
+	} while (0)
+
 TEST_WITH(header__each_number_out_of_range__is_refused, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 	struct region_header good, h;
 
 	memcpy(&good, rig->table, sizeof(good));
-#define REFUSED(rc, change)                                                                        \
-	do {                                                                                       \
-		h = good;                                                                          \
-		change;                                                                            \
-		assert_int_equal(parse_changed(NULL, &h), rc);                                     \
-	} while (0)
-	REFUSED(0, (void)0);
-	REFUSED(-EPROTO, h.magic++);
-	REFUSED(-EPROTONOSUPPORT, h.version++);
-	REFUSED(-EXDEV, h.host++);
-	REFUSED(-ESTALE, h.generation--);
-	REFUSED(-ERANGE, h.part_bytes[REGION_TABLE] = 0);
-	REFUSED(-ERANGE, h.part_bytes[REGION_TABLE] += 64);
-	REFUSED(-ERANGE, h.part_bytes[REGION_TABLE] -= REGION_PAGE);
-	REFUSED(-ERANGE, h.part_bytes[REGION_TABLE] = 2 * TRANSPORT_PART_MAX);
-	REFUSED(-ERANGE, h.part_bytes[REGION_WORDS] -= REGION_PAGE);
-	REFUSED(-ERANGE, h.part_bytes[REGION_WORDS] = 2 * TRANSPORT_PART_MAX);
-	REFUSED(-ERANGE, h.entries = REGION_ENTRIES_MAX + 1);
-	REFUSED(-ERANGE, h.entries = UINT32_MAX);
+	HEADER_GIVES(0, (void)0);
+	HEADER_GIVES(-EPROTO, h.magic++);
+	HEADER_GIVES(-EPROTONOSUPPORT, h.version++);
+	HEADER_GIVES(-EXDEV, h.host++);
+	HEADER_GIVES(-ESTALE, h.generation--);
+	HEADER_GIVES(-ERANGE, h.part_bytes[REGION_TABLE] = 0);
+	HEADER_GIVES(-ERANGE, h.part_bytes[REGION_TABLE] += 64);
+	HEADER_GIVES(-ERANGE, h.part_bytes[REGION_TABLE] -= REGION_PAGE);
+	HEADER_GIVES(-ERANGE, h.part_bytes[REGION_TABLE] = 2 * TRANSPORT_PART_MAX);
+	HEADER_GIVES(-ERANGE, h.part_bytes[REGION_WORDS] -= REGION_PAGE);
+	HEADER_GIVES(-ERANGE, h.part_bytes[REGION_WORDS] = 2 * TRANSPORT_PART_MAX);
+	HEADER_GIVES(-ERANGE, h.entries = REGION_ENTRIES_MAX + 1);
+	HEADER_GIVES(-ERANGE, h.entries = UINT32_MAX);
 	for (int i = 0; i < REGION_TABLES; i++) {
-		REFUSED(-ERANGE, h.directory[i].offset = 0);
-		REFUSED(-ERANGE, h.directory[i].offset += 8);
-		REFUSED(-ERANGE, h.directory[i].offset = REGION_TABLE_BYTES);
-		REFUSED(-ERANGE, h.directory[i].offset = UINT32_MAX - 63);
-		REFUSED(-ERANGE, h.directory[i].stride = 64);
-		REFUSED(-ERANGE, h.directory[i].stride += 8);
-		REFUSED(-ERANGE, h.directory[i].stride = 0);
-		REFUSED(-ERANGE, h.directory[i].stride = REGION_STRIDE_MAX + 64);
-		REFUSED(-ERANGE, h.directory[i].count = 0);
-		REFUSED(-ERANGE, h.directory[i].count += 1);
-		REFUSED(-ERANGE, h.directory[i].part = REGION_WORDS);
+		HEADER_GIVES(-ERANGE, h.directory[i].offset = 0);
+		HEADER_GIVES(-ERANGE, h.directory[i].offset += 8);
+		HEADER_GIVES(-ERANGE, h.directory[i].offset = REGION_TABLE_BYTES);
+		HEADER_GIVES(-ERANGE, h.directory[i].offset = UINT32_MAX - 63);
+		HEADER_GIVES(-ERANGE, h.directory[i].stride = 64);
+		HEADER_GIVES(-ERANGE, h.directory[i].stride += 8);
+		HEADER_GIVES(-ERANGE, h.directory[i].stride = 0);
+		HEADER_GIVES(-ERANGE, h.directory[i].stride = REGION_STRIDE_MAX + 64);
+		HEADER_GIVES(-ERANGE, h.directory[i].count = 0);
+		HEADER_GIVES(-ERANGE, h.directory[i].count += 1);
+		HEADER_GIVES(-ERANGE, h.directory[i].part = REGION_WORDS);
 	}
 	for (int i = REGION_TABLES; i < ENTRIES; i++) {
-		REFUSED(-ERANGE, h.directory[i].part = REGION_TABLE);
-		REFUSED(-ERANGE, h.directory[i].offset ^= REGION_PAGE);
-		REFUSED(-ERANGE, h.directory[i].stride = 16);
-		REFUSED(-ERANGE, h.directory[i].count -= 1);
+		HEADER_GIVES(-ERANGE, h.directory[i].part = REGION_TABLE);
+		HEADER_GIVES(-ERANGE, h.directory[i].offset ^= REGION_PAGE);
+		HEADER_GIVES(-ERANGE, h.directory[i].stride = 16);
+		HEADER_GIVES(-ERANGE, h.directory[i].count -= 1);
 	}
 	assert_int_equal(good.entries, ENTRIES);
 	for (int i = 0; i < ENTRIES; i++) {
-		REFUSED(-EPROTO, h.directory[i].kind = 1000);		     /* none of this kind */
-		REFUSED(-EPROTO, h.directory[h.entries++] = h.directory[i]); /* two */
+		HEADER_GIVES(-EPROTO, h.directory[i].kind = 1000); /* none of this kind */
+		HEADER_GIVES(-EPROTO, h.directory[h.entries++] = h.directory[i]); /* two */
 	}
-#undef REFUSED
 }
 
 /* --- loads ----------------------------------------------------------------------- */
@@ -341,32 +342,25 @@ TEST_WITH(loads__with_a_hostile_entry__are_refused, rig_setup, rig_teardown)
 
 	init_loads(rig, loads);
 	memcpy(&good, rig->table, sizeof(good));
-#define REFUSED(rc, change)                                                                        \
-	do {                                                                                       \
-		h = good;                                                                          \
-		change;                                                                            \
-		assert_int_equal(parse_changed(NULL, &h), rc);                                     \
-	} while (0)
-	REFUSED(0, (void)0);
-	REFUSED(0, e->count = 1);
-	REFUSED(0, h.entries--); /* without it there are no loads */
-	REFUSED(0, h.part_bytes[REGION_LOADS] = TRANSPORT_OPTIONAL_MAX);
-	REFUSED(-ERANGE, h.part_bytes[REGION_LOADS] = 0);
-	REFUSED(-ERANGE, h.part_bytes[REGION_LOADS] += 64);
-	REFUSED(-ERANGE, h.part_bytes[REGION_LOADS] = TRANSPORT_OPTIONAL_MAX + REGION_PAGE);
-	REFUSED(-ERANGE, h.part_bytes[REGION_LOADS] -= REGION_PAGE);
-	REFUSED(-ERANGE, e->part = REGION_TABLE);
-	REFUSED(-ERANGE, e->offset = 8);
-	REFUSED(-ERANGE, e->offset = 64);
-	REFUSED(-ERANGE, e->offset = UINT32_MAX - 63);
-	REFUSED(-ERANGE, e->stride = 192);
-	REFUSED(-ERANGE, e->stride = 264);
-	REFUSED(-ERANGE, (e->stride = REGION_STRIDE_MAX + 64, e->count = 1));
-	REFUSED(-ERANGE, e->stride = 320);
-	REFUSED(-ERANGE, e->count = 0);
-	REFUSED(-ERANGE, (e->count = REGION_NODES_MAX + 1, h.part_bytes[REGION_LOADS] *= 2));
-	REFUSED(-EPROTO, h.directory[h.entries++] = *e);
-#undef REFUSED
+	HEADER_GIVES(0, (void)0);
+	HEADER_GIVES(0, e->count = 1);
+	HEADER_GIVES(0, h.entries--); /* without it there are no loads */
+	HEADER_GIVES(0, h.part_bytes[REGION_LOADS] = TRANSPORT_OPTIONAL_MAX);
+	HEADER_GIVES(-ERANGE, h.part_bytes[REGION_LOADS] = 0);
+	HEADER_GIVES(-ERANGE, h.part_bytes[REGION_LOADS] += 64);
+	HEADER_GIVES(-ERANGE, h.part_bytes[REGION_LOADS] = TRANSPORT_OPTIONAL_MAX + REGION_PAGE);
+	HEADER_GIVES(-ERANGE, h.part_bytes[REGION_LOADS] -= REGION_PAGE);
+	HEADER_GIVES(-ERANGE, e->part = REGION_TABLE);
+	HEADER_GIVES(-ERANGE, e->offset = 8);
+	HEADER_GIVES(-ERANGE, e->offset = 64);
+	HEADER_GIVES(-ERANGE, e->offset = UINT32_MAX - 63);
+	HEADER_GIVES(-ERANGE, e->stride = 192);
+	HEADER_GIVES(-ERANGE, e->stride = 264);
+	HEADER_GIVES(-ERANGE, (e->stride = REGION_STRIDE_MAX + 64, e->count = 1));
+	HEADER_GIVES(-ERANGE, e->stride = 320);
+	HEADER_GIVES(-ERANGE, e->count = 0);
+	HEADER_GIVES(-ERANGE, (e->count = REGION_NODES_MAX + 1, h.part_bytes[REGION_LOADS] *= 2));
+	HEADER_GIVES(-EPROTO, h.directory[h.entries++] = *e);
 }
 
 /* A later release may have more kinds, and may give another order. */
