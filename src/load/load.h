@@ -15,7 +15,6 @@
 struct load;
 
 struct load_ops {
-	const char *name;	 /* in cluster.json */
 	enum load_source source; /* in the records */
 	/*
 	 * arg: proc: the folder with the files of /proc (char *). 0; -errno: text says in one

@@ -86,7 +86,6 @@ static int proc_sample(struct load *l, struct load_record *r)
 }
 
 const struct load_ops load_proc = {
-	.name = "ulm",
 	.source = LOAD_ULM,
 	.open = proc_open,
 	.close = proc_close,
