@@ -4,6 +4,8 @@
 #
 #	tests/fuzz/run.sh [SECONDS-EACH] [TARGET]...	(default 30, all)
 #	tests/fuzz/run.sh --list			the names of all targets
+#	tests/fuzz/run.sh --sources TARGET		the files that a target is linked from
+#	tests/fuzz/run.sh --libs			the libraries
 #
 # Each target must do three things:
 # - find nothing in its time, in which it first repeats all seeds and all of its corpus;
@@ -23,6 +25,7 @@ CC=${FUZZ_CC:-clang}
 flags="-std=gnu11 -g -O1 -fno-omit-frame-pointer -DFUZZING"
 san="-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 cov="-fprofile-instr-generate -fcoverage-mapping"
+libs="-ljansson -luuid -lisal -lnettle"
 define="-DRESEX_RUNDIR='\"/run\"' -DRESEX_STATEDIR='\"/var\"' -DRESEX_CONFDIR='\"/etc\"'"
 
 # NAME | SOURCES | FILES WHOSE LINES COUNT | FLOOR % | FILE TO PLANT IN | SED
@@ -35,10 +38,10 @@ registry | ibmon/registry.c ibmon/latency.c src/core/stats.c src/core/window.c i
 ring | ibmon/ring/open.c ibmon/ring/ring.c ibmon/ring/rxe.c ibmon/ring/rxe_cq.c ibmon/ring/rxe_psn.c ibmon/ring/rxe_run.c ibmon/ring/mtu.c | ibmon/ring/ring.c ibmon/ring/rxe.c ibmon/ring/rxe_cq.c ibmon/ring/rxe_psn.c ibmon/ring/rxe_run.c | 90 | ibmon/ring/rxe_psn.c | s/e->opcode >= RING_RXE_OPCODES || //
 conf | src/util/conf.c src/util/conf_place.c src/util/conf_value.c src/util/file.c | src/util/conf.c src/util/conf_place.c src/util/conf_value.c | 85 | src/util/conf_value.c | s/if (!s || n < k->min || n > k->max)/if (!s || n < k->min)/
 control | src/control/proto.c src/util/utf8.c | src/control/proto.c | 85 | src/control/proto.c | s/ || strlen(r->method) > 64)/)/
-methods | src/control/methods.c src/control/hosts.c src/control/reload.c src/conf/cluster.c src/conf/cluster_agree.c src/conf/cluster_change.c src/conf/cluster_find.c src/shared/lease.c tests/fakes/fake_cluster.c src/control/policy.c src/control/put.c src/control/set.c src/control/show.c src/control/why.c src/control/proto.c src/guests/guests.c src/guests/conf.c src/guests/crosscheck.c src/guests/event_log.c src/guests/events.c src/guests/give_back.c src/guests/guest.c src/guests/operator.c src/guests/own.c src/guests/place.c src/guests/rings.c src/guests/set.c src/guests/view.c src/guests/journal.c src/guests/restore.c src/guests/restore_file.c src/conf/settings.c src/conf/guest.c src/conf/policy.c src/tick/handover.c src/tick/handover_open.c src/counters/counters.c src/counters/port.c src/counters/vf.c src/counters/vif.c src/util/netlink.c src/core/crosscheck.c ibmon/guest.c ibmon/guest_back.c ibmon/guest_kept.c ibmon/guest_latency.c ibmon/guest_map.c ibmon/guest_missed.c ibmon/guest_show.c ibmon/latency.c ibmon/registry.c ibmon/ring/open.c ibmon/ring/ring.c ibmon/ring/rxe.c ibmon/ring/rxe_cq.c ibmon/ring/rxe_psn.c ibmon/ring/rxe_run.c ibmon/totals.c ibmon/ring/mtu.c policies/policies.c policies/null.c policies/freemarket.c policies/ratio.c policies/ioshares.c policies/ioshares_blame.c policies/ioshares_rate.c policies/ioshares_window.c src/core/caps.c src/core/stats.c src/core/window.c src/util/conf.c src/util/conf_place.c src/util/conf_value.c src/util/file.c src/util/log.c src/util/utf8.c tests/fakes/fake_host.c tests/fakes/fake_guest.c | src/control/methods.c src/control/hosts.c src/control/reload.c src/control/policy.c src/control/put.c src/control/set.c src/control/show.c src/control/why.c src/conf/guest.c | 90 | src/control/methods.c | s/m->modifies && !c->root/m->modifies \&\& !c->guests/
+methods | src/control/methods.c src/control/hosts.c src/control/reload.c src/conf/cluster.c src/conf/cluster_agree.c src/conf/cluster_change.c src/conf/cluster_find.c src/conf/cluster_nodes.c src/shared/lease.c tests/fakes/fake_cluster.c src/control/policy.c src/control/put.c src/control/set.c src/control/show.c src/control/why.c src/control/proto.c src/guests/guests.c src/guests/conf.c src/guests/crosscheck.c src/guests/event_log.c src/guests/events.c src/guests/give_back.c src/guests/guest.c src/guests/operator.c src/guests/own.c src/guests/place.c src/guests/rings.c src/guests/set.c src/guests/view.c src/guests/journal.c src/guests/restore.c src/guests/restore_file.c src/conf/settings.c src/conf/guest.c src/conf/policy.c src/tick/handover.c src/tick/handover_open.c src/counters/counters.c src/counters/port.c src/counters/vf.c src/counters/vif.c src/util/netlink.c src/core/crosscheck.c ibmon/guest.c ibmon/guest_back.c ibmon/guest_kept.c ibmon/guest_latency.c ibmon/guest_map.c ibmon/guest_missed.c ibmon/guest_show.c ibmon/latency.c ibmon/registry.c ibmon/ring/open.c ibmon/ring/ring.c ibmon/ring/rxe.c ibmon/ring/rxe_cq.c ibmon/ring/rxe_psn.c ibmon/ring/rxe_run.c ibmon/totals.c ibmon/ring/mtu.c policies/policies.c policies/null.c policies/freemarket.c policies/ratio.c policies/ioshares.c policies/ioshares_blame.c policies/ioshares_rate.c policies/ioshares_window.c src/core/caps.c src/core/stats.c src/core/window.c src/util/conf.c src/util/conf_place.c src/util/conf_value.c src/util/file.c src/util/log.c src/util/utf8.c tests/fakes/fake_host.c tests/fakes/fake_guest.c | src/control/methods.c src/control/hosts.c src/control/reload.c src/control/policy.c src/control/put.c src/control/set.c src/control/show.c src/control/why.c src/conf/guest.c | 90 | src/control/methods.c | s/m->modifies && !c->root/m->modifies \&\& !c->guests/
 scenario | src/lab/scenario.c src/lab/scenario_event.c src/lab/scenario_find.c src/lab/scenario_guest.c src/conf/settings.c src/conf/guest.c src/counters/counters.c src/counters/port.c src/counters/vf.c src/counters/vif.c src/util/netlink.c src/conf/policy.c policies/freemarket.c policies/ioshares.c policies/ioshares_blame.c policies/ioshares_rate.c policies/ioshares_window.c policies/null.c policies/policies.c policies/ratio.c src/sim/agent.c src/sim/client.c src/sim/conf.c src/sim/cpu.c src/sim/credit.c src/sim/credit2.c src/sim/demo.c src/sim/dom.c src/sim/draw.c src/sim/host.c src/sim/hyp.c src/sim/life.c src/sim/link.c src/sim/mem.c src/sim/ring.c src/sim/sender.c src/sim/server.c src/sim/task.c src/sim/timer.c src/sim/watch.c src/core/caps.c src/core/stats.c src/core/window.c src/util/conf.c src/util/conf_place.c src/util/conf_value.c src/util/file.c | src/lab/scenario.c src/lab/scenario_event.c src/lab/scenario_guest.c | 90 | src/lab/scenario_event.c | s/uint32_t k = i; k \&\& /uint32_t k = i; k > 1 \&\& /
 caps | src/guests/restore_file.c src/guests/restore.c src/guests/journal.c src/core/caps.c src/util/conf.c src/util/conf_place.c src/util/conf_value.c | src/guests/restore_file.c | 90 | src/guests/restore_file.c | s/ || last >= WRITTEN_PERCENTS)/)/
-cluster | src/conf/cluster.c src/conf/cluster_agree.c src/conf/cluster_change.c src/conf/cluster_find.c src/shared/lease.c src/util/conf.c src/util/conf_place.c src/util/conf_value.c src/util/file.c | src/conf/cluster.c | 85 | src/conf/cluster.c | s/if (n->number == other->number)/if (n->number == other->number \&\& strlen(n->name) < 4)/
+cluster | src/conf/cluster.c src/conf/cluster_agree.c src/conf/cluster_change.c src/conf/cluster_find.c src/conf/cluster_nodes.c src/shared/lease.c src/util/conf.c src/util/conf_place.c src/util/conf_value.c src/util/file.c | src/conf/cluster.c | 85 | src/conf/cluster.c | s/if (n->number == other->number)/if (n->number == other->number \&\& strlen(n->name) < 4)/
 trace | src/benchex/trace.c src/benchex/number.c src/util/file.c src/util/utf8.c | src/benchex/trace.c src/benchex/number.c | 65 | src/benchex/trace.c | s/n <= FIELDS)/n <= FIELDS + 1)/
 END
 }
@@ -92,11 +95,11 @@ rules() {
 		bug=plant/$name.tree/${file%.c}.o
 		cat <<-END
 		real/$name: $files
-		> \$(bind) -o \$@ \$^ -ljansson -luuid -lisal -lnettle
+		> \$(bind) -o \$@ \$^ $libs
 		$bug: plant/$name.tree/$file
 		> \$(compile) -o \$@ \$<
 		plant/$name: $(echo "$files" | sed "s|obj/${file%.c}.o|$bug|")
-		> \$(bind) -o \$@ \$^ -ljansson -luuid -lisal -lnettle
+		> \$(bind) -o \$@ \$^ $libs
 		END
 	done
 	# shellcheck disable=SC2086
@@ -193,6 +196,14 @@ one() {
 
 if [ "${1-}" = --list ]; then
 	targets | awk -F ' [|] ' '{ print $1 }'
+	exit 0
+fi
+if [ "${1-}" = --libs ]; then
+	echo "$libs"
+	exit 0
+fi
+if [ "${1-}" = --sources ]; then
+	row "$2" 2
 	exit 0
 fi
 if [ "${1-}" = --one ]; then
