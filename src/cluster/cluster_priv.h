@@ -52,6 +52,13 @@ struct locks {
 	bool reading;
 };
 
+/* The newest event "alarm" of one host, and how often its alarm came again since. */
+struct alarm_event {
+	char text[128];
+	struct mono at;
+	uint32_t again;
+};
+
 /* Which notices of one host the operator got. */
 struct host_notices {
 	bool up;
@@ -66,7 +73,8 @@ struct notices {
 	const struct cluster_conf *conf;
 	struct exchange *x;
 	struct host_notices host[REGION_HOSTS_MAX];
-	char member_note[MEMBER_NOTE_MAX]; /* logged last */
+	struct alarm_event alarm[REGION_HOSTS_MAX + 1]; /* by number; 0: unproven callers */
+	char member_note[MEMBER_NOTE_MAX];		/* logged last */
 };
 
 void notices_init(struct notices *n, const struct cluster_conf *conf, struct exchange *x);

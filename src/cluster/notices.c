@@ -9,8 +9,8 @@
  *	                                                            host has had none for 10 s
  *	it did so beyond that limit   event "host", at a later      the same
  *	                              scan of the hosts
- *	the transport has an alarm    event "alarm"                 none here: transport limits the
- *	                                                            alarms of unknown callers
+ *	the transport has an alarm    event "alarm"                 the same again: once in 60 s,
+ *	                                                            with a count
  *	... of a host that is down    NOTE in resex host-list       for 15 s, and until its link
  *	                                                            comes or goes
  *	a host holds another          event "agreement"             when what it holds changes
@@ -30,6 +30,7 @@
 enum { HOST_EVENTS_MAX = 4 };
 #define HOST_EVENTS_REST_NS (10 * NS_PER_S)
 #define ALARM_SHOWN_NS	    (15 * NS_PER_S)
+#define ALARM_AGAIN_NS	    (60 * NS_PER_S)
 
 void notices_init(struct notices *n, const struct cluster_conf *conf, struct exchange *x)
 {
@@ -87,6 +88,43 @@ void notices_link(struct notices *n, uint16_t host, bool up, uint64_t generation
 	add_event(n, wall_ns, "host", host, what);
 }
 
+/* The length without the count that the transport appends. */
+static size_t alarm_length(const char *text)
+{
+	const char *count = strstr(text, " (and ");
+
+	return count ? (size_t)(count - text) : strlen(text);
+}
+
+static bool is_same_alarm(const char *a, const char *b)
+{
+	return alarm_length(a) == alarm_length(b) && !strncmp(a, b, alarm_length(a));
+}
+
+/*
+ * A host of another version, or with another key, calls again each few seconds, for as long as an
+ * upgrade takes: its alarms must not displace the other events.
+ */
+static void add_alarm(struct notices *n, uint16_t host, const char *text, struct mono now,
+		      int64_t wall_ns)
+{
+	struct alarm_event *a = &n->alarm[host];
+	bool same = is_same_alarm(a->text, text);
+	char what[192];
+
+	if (same && mono_sub(now, a->at) < ALARM_AGAIN_NS) {
+		a->again++;
+		return;
+	}
+	snprintf(what, sizeof(what), "%s", text);
+	if (same && a->again)
+		snprintf(what, sizeof(what), "%.*s (and %u more since the event before)",
+			 (int)alarm_length(text), text, a->again);
+	*a = (struct alarm_event){ .at = now };
+	snprintf(a->text, sizeof(a->text), "%s", text);
+	add_event(n, wall_ns, "alarm", host, what);
+}
+
 void notices_alarm(struct notices *n, uint16_t host, const char *text, struct mono now,
 		   int64_t wall_ns)
 {
@@ -96,12 +134,13 @@ void notices_alarm(struct notices *n, uint16_t host, const char *text, struct mo
 		snprintf(h->alarm, sizeof(h->alarm), "%s", text);
 		h->alarmed = now;
 	}
-	add_event(n, wall_ns, "alarm", host, text);
+	add_alarm(n, host, text, now, wall_ns);
 }
 
 void notices_forget_alarm(struct notices *n, uint16_t host)
 {
 	n->host[host - 1].alarm[0] = '\0';
+	n->alarm[host] = (struct alarm_event){ .again = 0 };
 }
 
 void notices_alarm_of(const struct notices *n, uint16_t host, char text[static 128],
@@ -140,6 +179,7 @@ void notices_agree(struct notices *n, uint16_t host, enum cluster_agree agree, c
 void notices_forget_host(struct notices *n, uint16_t host)
 {
 	memset(&n->host[host - 1], 0, sizeof(n->host[host - 1]));
+	n->alarm[host] = (struct alarm_event){ .again = 0 };
 }
 
 void notices_members(struct notices *n, const struct member_view *v, int64_t wall_ns)

@@ -136,7 +136,7 @@ two_hosts() {
 
 	# In the file of the client alone.
 	sed -i 's/"peek", "number": 200/"peek", "number": 199/' "$dir/peek.json"
-	unread 7 '^xen1 +1 +unread .* it does not list this number: add it to hosts\[\] of cluster.json there'
+	unread 7 '^xen1 +1 +unread .* it does not list our number: add it to cluster.json there, and run resex cluster-reload'
 	that "$transport: the member says so, too" until_says ' alarm +host 199: host 199 was refused: it is not in the list of hosts' \
 		resex 1 events
 	sed -i 's/"number": 199/"number": 200/; s/"hold": "1s"/"hold": "900ms"/' "$dir/peek.json"

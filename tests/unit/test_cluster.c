@@ -517,6 +517,32 @@ TEST_WITH(key__another__is_an_alarm_and_never_seen, none, finish)
 	assert_string_equal(site_sees(s, 1, 2).note, "");
 }
 
+TEST_WITH(alarm__the_same_again__is_an_event_once_a_minute_until_the_link_is_up, none, finish)
+{
+	struct sites *s = *state;
+	uint32_t first, later;
+
+	site_key(s, "key2", "0123456789abcdef0123456789abcdeF\n");
+	assert_strangers(s);
+	first = rig_events(s->at[1].g, "alarm");
+	sites_pass(s, 25 * NS_PER_S);
+	assert_int_equal(rig_events(s->at[1].g, "alarm"), first);
+	assert_false(site_has_event(s, 1, "alarm", "more since the event before)"));
+	sites_pass(s, 60 * NS_PER_S);
+	later = rig_events(s->at[1].g, "alarm");
+	assert_in_range(later - first, 1, 2); /* of host 2, and of a caller without proof */
+	assert_true(site_has_event(s, 1, "alarm", "more since the event before)"));
+	site_kill(s, 2);
+	site_key(s, "key2", "0123456789abcdef0123456789abcdef");
+	site_open(s, 2);
+	site_until_up(s, 1, 2, 2);
+	site_kill(s, 2);
+	site_key(s, "key2", "0123456789abcdef0123456789abcdeF\n");
+	site_open(s, 2);
+	sites_pass(s, 5 * NS_PER_S);
+	assert_true(rig_events(s->at[1].g, "alarm") > later);
+}
+
 TEST_WITH(cluster__of_another_name__is_an_alarm_and_never_seen, none, finish)
 {
 	struct sites *s = *state;

@@ -433,7 +433,8 @@ const char *hello_why(int rc)
 		return "settings that must be equal differ: compare cluster.json on both, see "
 		       "cluster.json(5)";
 	case -EPERM:
-		return "it does not list this number: add it to hosts[] of cluster.json there";
+		return "it does not list our number: add it to cluster.json there, and run resex "
+		       "cluster-reload";
 	case -EPROTOTYPE:
 		return "the caller comes in another role: compare its \"role\" in cluster.json on "
 		       "both";

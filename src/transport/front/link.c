@@ -402,7 +402,7 @@ int transport_remove(struct transport *t, uint16_t host, struct mono now)
 	if (!host || host > TRANSPORT_HOSTS_MAX || !t->out[host - 1].added)
 		return -ENOENT;
 	o = &t->out[host - 1];
-	link_end(t, o, LINK_OFF, -ECANCELED, "was taken off the list of hosts");
+	link_end(t, o, LINK_OFF, -ECANCELED, "its entry in cluster.json was removed or changed");
 	/* Both directions end. Of what the host posted, only what has begun is still executed. */
 	if (t->conf.role == TRANSPORT_MEMBER)
 		t->ops->evict(t, host);
