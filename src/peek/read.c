@@ -40,9 +40,9 @@ static void plan_records(struct peek_host *h, enum region_which which, uint32_t 
 	h->reads = region_reads(&h->header, which, 0, n, h->read);
 }
 
-static void plan_bytes(struct peek_host *h, uint32_t len)
+static void plan_bytes(struct peek_host *h, enum region_part part, uint32_t len)
 {
-	h->read[0] = (struct region_read){ .offset = 0, .len = len, .n = 1 };
+	h->read[0] = (struct region_read){ .part = part, .len = len, .n = 1 };
 	h->reads = 1;
 }
 
@@ -53,7 +53,7 @@ static void begin_stage(struct peek_host *h, enum peek_stage stage)
 	h->began.ns = h->due.ns = 0;
 	switch (stage) {
 	case PEEK_HEADER:
-		plan_bytes(h, sizeof(struct region_header));
+		plan_bytes(h, REGION_TABLE, sizeof(struct region_header));
 		break;
 	case PEEK_HOST:
 	case PEEK_BEAT:
@@ -66,11 +66,11 @@ static void begin_stage(struct peek_host *h, enum peek_stage stage)
 		plan_records(h, REGION_T_NODES, h->host.nodes);
 		break;
 	case PEEK_WORDS:
-		plan_bytes(h, REGION_WORDS_BYTES);
+		plan_bytes(h, REGION_WORDS, REGION_WORDS_BYTES);
 		break;
 	case PEEK_LOADS:
 	case PEEK_LOADS_AGAIN:
-		h->reads = region_load_reads(&h->header, h->read);
+		plan_records(h, REGION_T_LOADS, h->header.table[REGION_T_LOADS].count);
 		break;
 	default:
 		break;
@@ -106,7 +106,8 @@ static int take_loads(struct peek_host *h, struct load_record *to, const void *d
 	const struct region_read *r = &h->read[h->at];
 
 	for (uint32_t i = r->first; i < r->first + r->n; i++) {
-		int rc = region_parse_load(region_load_in(&h->header, r, data, i), i, &to[i]);
+		int rc = region_parse_load(region_in(&h->header, REGION_T_LOADS, r, data, i), i,
+					   &to[i]);
 
 		if (rc == -ENOMSG) /* there is no such node */
 			to[i].head.seq = 0;
@@ -225,13 +226,6 @@ void peek_event(struct peek_host *h, const struct transport_event *ev, struct mo
 
 static const struct mono never = { INT64_MAX };
 
-static enum transport_part part_of(enum peek_stage stage)
-{
-	if (stage == PEEK_LOADS || stage == PEEK_LOADS_AGAIN)
-		return TRANSPORT_LOAD;
-	return stage == PEEK_WORDS ? TRANSPORT_WORDS : TRANSPORT_TABLE;
-}
-
 struct mono peek_step(struct peek_host *h, struct transport *t, const struct peek_pace *pace,
 		      struct mono now)
 {
@@ -250,7 +244,7 @@ struct mono peek_step(struct peek_host *h, struct transport *t, const struct pee
 			return h->due;
 		h->due = mono_add(now, pace->beat_ns);
 	}
-	op.part = part_of(h->stage);
+	op.part = h->read[h->at].part; /* the directory has the transport's numbers */
 	op.offset = h->read[h->at].offset;
 	op.len = h->read[h->at].len;
 	op.tag = ++h->serial;

@@ -17,14 +17,19 @@
 /* The contents of each table. */
 static const struct region_shape {
 	enum region_kind kind;
+	enum region_part part;
 	uint32_t offset; /* in this version */
 	uint32_t size;	 /* of a record, with its head */
 	uint32_t max;	 /* records */
 } shapes[REGION_TABLES] = {
-	{ REGION_HOST, REGION_AT_HOST, sizeof(struct region_host), 1 },
-	{ REGION_GUEST, REGION_AT_GUESTS, sizeof(struct region_guest), REGION_GUESTS_MAX },
-	{ REGION_NODE, REGION_AT_NODES, sizeof(struct region_node), REGION_NODES_MAX },
-	{ REGION_SERVICE, REGION_AT_SERVICES, sizeof(struct region_service), REGION_SERVICES_MAX },
+	{ REGION_HOST, REGION_TABLE, REGION_AT_HOST, sizeof(struct region_host), 1 },
+	{ REGION_GUEST, REGION_TABLE, REGION_AT_GUESTS, sizeof(struct region_guest),
+	  REGION_GUESTS_MAX },
+	{ REGION_NODE, REGION_TABLE, REGION_AT_NODES, sizeof(struct region_node),
+	  REGION_NODES_MAX },
+	{ REGION_SERVICE, REGION_TABLE, REGION_AT_SERVICES, sizeof(struct region_service),
+	  REGION_SERVICES_MAX },
+	{ REGION_LOAD, REGION_LOADS, 0, sizeof(struct load_record), REGION_NODES_MAX },
 };
 
 /* The words of each kind, where the steps of src/reconf post their atomics. */
@@ -45,7 +50,7 @@ static_assert((int)REGION_TABLE == (int)TRANSPORT_TABLE &&
 	      "the directory has the transport's numbers of parts");
 static_assert((int)REGION_LOADS == (int)TRANSPORT_LOAD, "as above");
 static_assert(sizeof(struct load_record) * REGION_NODES_MAX == REGION_LOADS_BYTES, "loads");
-static_assert((int)REGION_TABLES + (int)PAGES + 1 <= (int)REGION_ENTRIES_MAX, "directory");
+static_assert((int)REGION_TABLES + (int)PAGES <= (int)REGION_ENTRIES_MAX, "directory");
 static_assert(sizeof(struct region_header) <= REGION_AT_HOST, "header");
 
 #define STRIDE(type) ((sizeof(struct type) + 63) / 64 * 64)
@@ -77,7 +82,9 @@ static uint32_t stride_of(const struct region_shape *s)
 
 static void *record_at(const struct region *r, enum region_which which, uint32_t i)
 {
-	return (uint8_t *)r->table + shapes[which].offset + stride_of(&shapes[which]) * i;
+	void *part = shapes[which].part == REGION_LOADS ? r->loads : r->table;
+
+	return (uint8_t *)part + shapes[which].offset + stride_of(&shapes[which]) * i;
 }
 
 static void add_entry(struct region_header *h, const struct region_entry *e)
@@ -98,22 +105,18 @@ static void write_header(struct region *r)
 	};
 
 	for (int i = 0; i < REGION_TABLES; i++)
-		add_entry(&h, &(struct region_entry){ .kind = shapes[i].kind,
-						      .part = REGION_TABLE,
-						      .offset = shapes[i].offset,
-						      .stride = stride_of(&shapes[i]),
-						      .count = shapes[i].max });
+		if (h.part_bytes[shapes[i].part])
+			add_entry(&h, &(struct region_entry){ .kind = shapes[i].kind,
+							      .part = shapes[i].part,
+							      .offset = shapes[i].offset,
+							      .stride = stride_of(&shapes[i]),
+							      .count = shapes[i].max });
 	for (int i = 0; i < PAGES; i++)
 		add_entry(&h, &(struct region_entry){ .kind = pages[i].kind,
 						      .part = REGION_WORDS,
 						      .offset = pages[i].offset,
 						      .stride = 8,
 						      .count = REGION_WORDS_OF_KIND });
-	if (r->loads)
-		add_entry(&h, &(struct region_entry){ .kind = REGION_LOAD,
-						      .part = REGION_LOADS,
-						      .stride = sizeof(struct load_record),
-						      .count = REGION_NODES_MAX });
 	record_write(r->table, &h.head, REGION_HEADER, sizeof(h));
 }
 
@@ -175,7 +178,7 @@ int region_publish_services(struct region *r, struct region_service *s, uint32_t
 
 void region_publish_load(struct region *r, struct load_record *l)
 {
-	record_write((uint8_t *)r->loads + sizeof(*l) * l->node, &l->head, REGION_LOAD, sizeof(*l));
+	record_write(record_at(r, REGION_T_LOADS, l->node), &l->head, REGION_LOAD, sizeof(*l));
 }
 
 void region_beat(struct region *r, struct region_host *h)
@@ -211,14 +214,16 @@ int region_words(uint64_t *words, uint64_t generation)
 
 static bool table_good(const struct region_shape *s, const struct region_entry *t, uint32_t bytes)
 {
+	uint32_t least = s->part == REGION_TABLE ? sizeof(struct region_header) : 0;
+
 	/*
 	 * By our own limits, not by the peer's: our arrays are indexed with these numbers. The last
 	 * line cannot overflow: count and stride are bounded above it.
 	 */
-	return t->part == REGION_TABLE && t->count > 0 && t->count <= s->max &&
-	       t->stride % 64 == 0 && t->stride >= s->size && t->stride <= REGION_STRIDE_MAX &&
-	       t->offset % 64 == 0 && t->offset >= sizeof(struct region_header) &&
-	       t->offset <= bytes && t->count * t->stride <= bytes - t->offset;
+	return t->part == s->part && t->count > 0 && t->count <= s->max && t->stride % 64 == 0 &&
+	       t->stride >= s->size && t->stride <= REGION_STRIDE_MAX && t->offset % 64 == 0 &&
+	       t->offset >= least && t->offset <= bytes &&
+	       t->count * t->stride <= bytes - t->offset;
 }
 
 /* By the places of this version: atomics are posted there. */
@@ -228,19 +233,11 @@ static bool page_good(const struct region_page *p, const struct region_entry *e)
 	       e->count == REGION_WORDS_OF_KIND;
 }
 
-static bool part_good(uint32_t bytes, uint32_t most)
+static bool part_good(enum region_part part, uint32_t bytes)
 {
-	return bytes > 0 && bytes % REGION_PAGE == 0 && bytes <= most;
-}
+	uint32_t most = part == REGION_LOADS ? TRANSPORT_OPTIONAL_MAX : TRANSPORT_PART_MAX;
 
-/* As table_good, in a part of its own. */
-static bool loads_good(const struct region_entry *t, uint32_t bytes)
-{
-	return part_good(bytes, TRANSPORT_OPTIONAL_MAX) && t->part == REGION_LOADS &&
-	       t->count > 0 && t->count <= REGION_NODES_MAX && t->stride % 64 == 0 &&
-	       t->stride >= sizeof(struct load_record) && t->stride <= REGION_STRIDE_MAX &&
-	       t->offset % 64 == 0 && t->offset <= bytes &&
-	       t->count * t->stride <= bytes - t->offset;
+	return bytes > 0 && bytes % REGION_PAGE == 0 && bytes <= most;
 }
 
 /* How many entries there are of a kind, and the last of them. */
@@ -261,14 +258,19 @@ static uint32_t entries_of(const struct region_header *h, enum region_kind kind,
 static int parse_directory(const struct region_header *h, struct region_peer *out)
 {
 	const struct region_entry *e = NULL;
-	uint32_t loads;
 
 	if (h->entries > REGION_ENTRIES_MAX)
 		return -ERANGE;
 	for (int i = 0; i < REGION_TABLES; i++) {
-		if (entries_of(h, shapes[i].kind, &e) != 1)
+		const struct region_shape *s = &shapes[i];
+		uint32_t n = entries_of(h, s->kind, &e);
+
+		if (!n && s->part == REGION_LOADS)
+			continue;
+		if (n != 1)
 			return -EPROTO;
-		if (!table_good(&shapes[i], e, h->part_bytes[REGION_TABLE]))
+		if (!part_good(s->part, h->part_bytes[s->part]) ||
+		    !table_good(s, e, h->part_bytes[s->part]))
 			return -ERANGE;
 		out->table[i] = *e;
 	}
@@ -278,13 +280,6 @@ static int parse_directory(const struct region_header *h, struct region_peer *ou
 		if (!page_good(&pages[i], e))
 			return -ERANGE;
 	}
-	loads = entries_of(h, REGION_LOAD, &e);
-	if (loads > 1)
-		return -EPROTO;
-	if (loads && !loads_good(e, h->part_bytes[REGION_LOADS]))
-		return -ERANGE;
-	if (loads)
-		out->loads = *e;
 	return 0;
 }
 
@@ -311,8 +306,7 @@ int region_parse_header(const void *copy, uint16_t host, uint64_t generation,
 		return -EXDEV;
 	if (h.generation != generation)
 		return -ESTALE;
-	if (!part_good(h.part_bytes[REGION_TABLE], TRANSPORT_PART_MAX) ||
-	    !part_good(h.part_bytes[REGION_WORDS], TRANSPORT_PART_MAX) ||
+	if (!part_good(REGION_WORDS, h.part_bytes[REGION_WORDS]) ||
 	    h.part_bytes[REGION_WORDS] < REGION_WORDS_BYTES)
 		return -ERANGE;
 	rc = parse_directory(&h, &p);
@@ -342,17 +336,22 @@ const char *region_why(int rc)
 }
 
 /* Several records a READ: operations outstanding on a link are few (TRANSPORT_DEPTH). */
-static uint32_t reads_of(const struct region_entry *t, uint32_t size, uint32_t first, uint32_t n,
-			 struct region_read out[static REGION_READS_MAX])
+uint32_t region_reads(const struct region_peer *p, enum region_which which, uint32_t first,
+		      uint32_t n, struct region_read out[static REGION_READS_MAX])
 {
-	uint32_t each = TRANSPORT_READ_MAX / t->stride, reads = 0;
+	const struct region_entry *t = &p->table[which];
+	uint32_t each, reads = 0;
 
+	if (first > t->count || n > t->count - first)
+		return 0;
+	each = n ? TRANSPORT_READ_MAX / t->stride : 0;
 	while (n) {
 		uint32_t k = n < each ? n : each;
 
 		out[reads++] = (struct region_read){
+			.part = t->part,
 			.offset = t->offset + first * t->stride,
-			.len = (k - 1) * t->stride + size,
+			.len = (k - 1) * t->stride + shapes[which].size,
 			.first = first,
 			.n = k,
 		};
@@ -360,24 +359,6 @@ static uint32_t reads_of(const struct region_entry *t, uint32_t size, uint32_t f
 		n -= k;
 	}
 	return reads;
-}
-
-uint32_t region_reads(const struct region_peer *p, enum region_which which, uint32_t first,
-		      uint32_t n, struct region_read out[static REGION_READS_MAX])
-{
-	const struct region_entry *t = &p->table[which];
-
-	if (first > t->count || n > t->count - first)
-		return 0;
-	return reads_of(t, shapes[which].size, first, n, out);
-}
-
-uint32_t region_load_reads(const struct region_peer *p,
-			   struct region_read out[static REGION_READS_MAX])
-{
-	if (!p->loads.count)
-		return 0;
-	return reads_of(&p->loads, sizeof(struct load_record), 0, p->loads.count, out);
 }
 
 const void *region_in(const struct region_peer *p, enum region_which which,
@@ -465,12 +446,6 @@ int region_parse_service(const void *copy, struct region_service *out)
 		return -EPROTO;
 	*out = s;
 	return 0;
-}
-
-const void *region_load_in(const struct region_peer *p, const struct region_read *r,
-			   const void *data, uint32_t i)
-{
-	return (const uint8_t *)data + (size_t)(i - r->first) * p->loads.stride;
 }
 
 int region_parse_load(const void *copy, uint32_t node, struct load_record *out)

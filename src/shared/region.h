@@ -22,6 +22,7 @@ enum region_which {
 	REGION_T_GUESTS,
 	REGION_T_NODES,
 	REGION_T_SERVICES,
+	REGION_T_LOADS, /* in a part of its own, which may be missing */
 	REGION_TABLES,
 };
 
@@ -84,8 +85,7 @@ int region_words(uint64_t *words, uint64_t generation);
 struct region_peer {
 	uint16_t host;
 	uint64_t generation;
-	struct region_entry table[REGION_TABLES];
-	struct region_entry loads; /* count 0: it publishes none */
+	struct region_entry table[REGION_TABLES]; /* count 0: it publishes none */
 };
 
 /*
@@ -103,13 +103,14 @@ const char *region_why(int rc);
 
 enum { REGION_READS_MAX = 8 };
 
-/* One READ of the table part. */
+/* One READ. */
 struct region_read {
+	uint32_t part; /* enum region_part */
 	uint32_t offset, len;
 	uint32_t first, n; /* the records in it */
 };
 
-/* The READs for records first .. first + n - 1 of a table; how many. 0: out of range. */
+/* The READs for records first .. first + n - 1; how many. 0: out of range. */
 uint32_t region_reads(const struct region_peer *p, enum region_which which, uint32_t first,
 		      uint32_t n, struct region_read out[static REGION_READS_MAX]);
 
@@ -128,13 +129,7 @@ int region_parse_guest(const void *copy, struct region_guest *out);
 int region_parse_node(const void *copy, struct region_node *out);
 int region_parse_service(const void *copy, struct region_service *out);
 
-/* The READs for all load records, of the part REGION_LOADS; how many. 0: it publishes none. */
-uint32_t region_load_reads(const struct region_peer *p,
-			   struct region_read out[static REGION_READS_MAX]);
-/* As region_in: the load of node i. */
-const void *region_load_in(const struct region_peer *p, const struct region_read *r,
-			   const void *data, uint32_t i);
-/* Check a copy of a load record. As above; -ERANGE: of another node, or a number out of range. */
+/* The same of the load of a node; -ERANGE: it is of another node, or has a number out of range. */
 int region_parse_load(const void *copy, uint32_t node, struct load_record *out);
 
 #endif

@@ -196,7 +196,8 @@ TEST_WITH(beat__each__is_one_more, rig_setup, rig_teardown)
 /* --- what a peer refuses -------------------------------------------------------- */
 
 /* Where region_init() puts the entries of the tables, and then of the words' pages. */
-enum { ENTRIES = REGION_TABLES + 4 };
+/* Of a region without loads. */
+enum { TABLES = REGION_T_LOADS, ENTRIES = TABLES + 4 };
 
 static int parse_changed(struct rig *rig, const struct region_header *h)
 {
@@ -234,7 +235,7 @@ TEST_WITH(header__each_number_out_of_range__is_refused, rig_setup, rig_teardown)
 	HEADER_GIVES(-ERANGE, h.part_bytes[REGION_WORDS] = 2 * TRANSPORT_PART_MAX);
 	HEADER_GIVES(-ERANGE, h.entries = REGION_ENTRIES_MAX + 1);
 	HEADER_GIVES(-ERANGE, h.entries = UINT32_MAX);
-	for (int i = 0; i < REGION_TABLES; i++) {
+	for (int i = 0; i < TABLES; i++) {
 		HEADER_GIVES(-ERANGE, h.directory[i].offset = 0);
 		HEADER_GIVES(-ERANGE, h.directory[i].offset += 8);
 		HEADER_GIVES(-ERANGE, h.directory[i].offset = REGION_TABLE_BYTES);
@@ -247,7 +248,7 @@ TEST_WITH(header__each_number_out_of_range__is_refused, rig_setup, rig_teardown)
 		HEADER_GIVES(-ERANGE, h.directory[i].count += 1);
 		HEADER_GIVES(-ERANGE, h.directory[i].part = REGION_WORDS);
 	}
-	for (int i = REGION_TABLES; i < ENTRIES; i++) {
+	for (int i = TABLES; i < ENTRIES; i++) {
 		HEADER_GIVES(-ERANGE, h.directory[i].part = REGION_TABLE);
 		HEADER_GIVES(-ERANGE, h.directory[i].offset ^= REGION_PAGE);
 		HEADER_GIVES(-ERANGE, h.directory[i].stride = 16);
@@ -277,7 +278,8 @@ TEST_WITH(loads__of_a_host_that_publishes_none__are_not_in_its_header, rig_setup
 
 	assert_int_equal(h->entries, ENTRIES);
 	assert_int_equal(h->part_bytes[REGION_LOADS], 0);
-	assert_int_equal(region_load_reads(&rig->p, r), 0);
+	assert_int_equal(region_reads(&rig->p, REGION_T_LOADS, 0, 1, r), 0);
+	assert_int_equal(region_reads(&rig->p, REGION_T_LOADS, 0, 0, r), 0);
 }
 
 TEST_WITH(loads__published__a_peer_reads_them, rig_setup, rig_teardown)
@@ -290,13 +292,14 @@ TEST_WITH(loads__published__a_peer_reads_them, rig_setup, rig_teardown)
 
 	init_loads(rig, loads);
 	region_publish_load(&rig->r, &l);
-	n = region_load_reads(&rig->p, r);
+	n = region_reads(&rig->p, REGION_T_LOADS, 0, REGION_NODES_MAX, r);
 	for (uint32_t i = 0; i < n; i++) {
+		assert_int_equal(r[i].part, REGION_LOADS);
 		assert_in_range(r[i].len, 1, TRANSPORT_READ_MAX);
 		assert_in_range(r[i].offset + r[i].len, 1, REGION_LOADS_BYTES);
 		for (uint32_t k = r[i].first; k < r[i].first + r[i].n; k++, records++)
-			assert_int_equal(region_parse_load(region_load_in(&rig->p, &r[i],
-									  loads + r[i].offset, k),
+			assert_int_equal(region_parse_load(region_in(&rig->p, REGION_T_LOADS, &r[i],
+								     loads + r[i].offset, k),
 							   k, &got),
 					 k == 70 ? 0 : -ENOMSG);
 	}
@@ -338,13 +341,13 @@ TEST_WITH(loads__with_a_hostile_entry__are_refused, rig_setup, rig_teardown)
 	static uint8_t loads[REGION_LOADS_BYTES] __attribute__((aligned(64)));
 	struct rig *rig = *state;
 	struct region_header good, h;
-	struct region_entry *e = &h.directory[ENTRIES];
+	struct region_entry *e = &h.directory[REGION_T_LOADS];
 
 	init_loads(rig, loads);
 	memcpy(&good, rig->table, sizeof(good));
 	HEADER_GIVES(0, (void)0);
 	HEADER_GIVES(0, e->count = 1);
-	HEADER_GIVES(0, h.entries--); /* without it there are no loads */
+	HEADER_GIVES(0, e->kind = 1000); /* without it there are no loads */
 	HEADER_GIVES(0, h.part_bytes[REGION_LOADS] = TRANSPORT_OPTIONAL_MAX);
 	HEADER_GIVES(-ERANGE, h.part_bytes[REGION_LOADS] = 0);
 	HEADER_GIVES(-ERANGE, h.part_bytes[REGION_LOADS] += 64);
@@ -380,7 +383,7 @@ TEST_WITH(header__kinds_that_are_not_known__are_skipped, rig_setup, rig_teardown
 		h.directory[REGION_ENTRIES_MAX - 1 - 2 * i] = good.directory[i];
 	memset(&rig->p, 0, sizeof(rig->p));
 	assert_int_equal(parse_changed(rig, &h), 0);
-	for (int i = 0; i < REGION_TABLES; i++)
+	for (int i = 0; i < TABLES; i++)
 		assert_memory_equal(&rig->p.table[i], &good.directory[i],
 				    sizeof(good.directory[i]));
 }
@@ -425,19 +428,21 @@ TEST_WITH(header__torn_or_absent__is_said_to_be_so, rig_setup, rig_teardown)
 /* Whatever numbers an accepted header has, no READ goes beyond the part. */
 TEST_WITH(header__hostile_numbers__reads_stay_within, rig_setup, rig_teardown)
 {
+	static uint8_t loads[REGION_LOADS_BYTES] __attribute__((aligned(64)));
 	struct rig *rig = *state;
 	struct region_header good;
 	uint64_t taken = 0;
 	struct prop p;
 
+	init_loads(rig, loads);
 	prop_start(&p);
 	memcpy(&good, rig->table, sizeof(good));
 	for (uint64_t step = 0; step < 200000; step++) {
 		struct region_header h = good;
-		struct region_entry *t = &h.directory[prop_range(&p, 0, ENTRIES - 1)];
+		struct region_entry *t = &h.directory[prop_range(&p, 0, good.entries - 1)];
 
 		if (prop_one_in(&p, 4))
-			h.part_bytes[REGION_TABLE] = (uint32_t)prop_range(&p, 0, 300) * REGION_PAGE;
+			h.part_bytes[t->part] = (uint32_t)prop_range(&p, 0, 300) * REGION_PAGE;
 		if (prop_one_in(&p, 2))
 			t->offset = (uint32_t)prop_hostile(&p) & ~63u;
 		if (prop_one_in(&p, 2))
@@ -459,7 +464,7 @@ TEST_WITH(header__hostile_numbers__reads_stay_within, rig_setup, rig_teardown)
 				prop_assert(&p, step, r[k].offset % 8 == 0);
 				prop_assert(&p, step,
 					    (uint64_t)r[k].offset + r[k].len <=
-						    h.part_bytes[REGION_TABLE]);
+						    h.part_bytes[r[k].part]);
 			}
 		}
 	}
