@@ -2,7 +2,7 @@
 /*
  * peers: one reading of each host, made of jobs.
  *
- * A job is one READ: of a header, of a host record, of several guests, or of several services. A
+ * A job is one READ: of a header, of a host record, or of several guests, services, nodes or loads. A
  * scan gives each host whose link is up, and whose last reading is over, the jobs that are known in
  * advance. A result may add more jobs, or repeat a job whose record was torn. When no job is left,
  * the reading is complete and replaces the one before; or it failed: then the old reading stays,
@@ -22,11 +22,13 @@
 #include "src/shared/record.h"
 
 enum {
-	TRIES = 5, /* of a READ that is torn each time */
-	JOBS_MAX = 2 + 3 * REGION_READS_MAX,
+	TRIES = 5,			     /* of a READ that is torn each time */
+	JOBS_MAX = 2 + 7 * REGION_READS_MAX, /* guests, nodes and loads in two waves */
 };
 
-enum job_kind { JOB_HEADER, JOB_HOST, JOB_GUESTS, JOB_SERVICES };
+static_assert((int)JOBS_MAX <= 256, "a tag has 8 bits for a job");
+
+enum job_kind { JOB_HEADER, JOB_HOST, JOB_GUESTS, JOB_SERVICES, JOB_NODES, JOB_LOADS };
 enum job_state { JOB_DUE, JOB_POSTED, JOB_DONE };
 
 struct job {
@@ -54,6 +56,8 @@ struct peer {
 	struct region_service service[PEERS_SERVICES_MAX];
 	uint32_t guests, services;
 	uint64_t services_digest; /* of the host record before them; 0: they were not all read */
+	struct node_seen *node;	  /* room of them */
+	uint32_t nodes, room;
 	int why;
 	char note[128];
 	uint64_t changes; /* of what peers_see shows */
@@ -65,8 +69,8 @@ struct peer {
 	struct job job[JOBS_MAX];
 	struct region_host new_record;
 	struct region_guest new_guest[REGION_GUESTS_MAX]; /* by place; head.seq 0: never read */
-	uint32_t asked;					  /* guests 0 .. asked - 1 have jobs */
-	uint32_t serial;				  /* of readings */
+	uint32_t asked, nodes_asked; /* guests 0 .. asked - 1 have jobs; nodes */
+	uint32_t serial;	     /* of readings */
 };
 
 struct peers {
@@ -92,6 +96,8 @@ int peers_open(struct peers **out, struct transport *t, int64_t timeout_ns)
 
 void peers_close(struct peers *p)
 {
+	for (int i = 0; p && i < TRANSPORT_HOSTS_MAX; i++)
+		free(p->peer[i].node);
 	free(p);
 }
 
@@ -155,6 +161,42 @@ static void add_services(struct peer *h, const struct region_host *r)
 		add_job(h, JOB_SERVICES, rd[i]);
 }
 
+/* As add_guests, for the nodes below n and their loads. */
+static void add_nodes(struct peer *h, uint32_t n)
+{
+	struct region_read r[REGION_READS_MAX];
+	uint32_t from = h->nodes_asked, loads = h->header.table[REGION_T_LOADS].count;
+	uint32_t reads;
+
+	if (n <= from)
+		return;
+	reads = region_reads(&h->header, REGION_T_NODES, from, n - from, r);
+	for (uint32_t i = 0; i < reads; i++)
+		add_job(h, JOB_NODES, r[i]);
+	h->nodes_asked = n;
+	if (n > loads)
+		n = loads;
+	reads = n > from ? region_reads(&h->header, REGION_T_LOADS, from, n - from, r) : 0;
+	for (uint32_t i = 0; i < reads; i++)
+		add_job(h, JOB_LOADS, r[i]);
+}
+
+/* Have room for n nodes. 0 or -ENOMEM. */
+static int make_room(struct peer *h, uint32_t n)
+{
+	struct node_seen *node;
+
+	if (n <= h->room)
+		return 0;
+	node = realloc(h->node, n * sizeof(*node));
+	if (!node)
+		return -ENOMEM;
+	memset(node + h->room, 0, (n - h->room) * sizeof(*node));
+	h->node = node;
+	h->room = n;
+	return 0;
+}
+
 static bool any_job(const struct peer *h, enum job_state state)
 {
 	for (uint32_t i = 0; i < h->jobs; i++)
@@ -213,7 +255,7 @@ static uint32_t post_jobs(struct peers *p, struct peer *h, struct mono now)
 		op[n++] = (struct transport_op){
 			.kind = TRANSPORT_READ,
 			.host = h->host,
-			.part = TRANSPORT_TABLE,
+			.part = j->read.part, /* the directory has the transport's numbers */
 			.offset = j->read.offset,
 			.len = j->read.len,
 			/*
@@ -281,6 +323,9 @@ static int parse_header(struct peer *h, const void *data)
 	if (rc)
 		return rc;
 	h->header_known = true;
+	/* Nodes and loads of an earlier start. */
+	if (h->node)
+		memset(h->node, 0, h->room * sizeof(*h->node));
 	add_host(h);
 	return 0;
 }
@@ -303,7 +348,12 @@ static int parse_host(struct peer *h, const void *data)
 	h->beat = r->beat;
 	h->beat_generation = r->generation;
 	h->new_whole = true;
+	rc = make_room(h, r->nodes);
+	if (rc)
+		return rc;
+	h->nodes = r->nodes;
 	add_guests(h, r->guests);
+	add_nodes(h, r->nodes);
 	add_services(h, r);
 	return 0;
 }
@@ -338,6 +388,48 @@ static int parse_guests(struct peer *h, const struct job *j, const void *data)
 	return 0;
 }
 
+static int parse_nodes(struct peer *h, const struct job *j, const void *data)
+{
+	int rc = 0;
+
+	for (uint32_t i = j->read.first; !rc && i < j->read.first + j->read.n; i++) {
+		const void *copy = region_in(&h->header, REGION_T_NODES, &j->read, data, i);
+		struct region_node *r = &h->node[i].record;
+
+		if (record_unchanged(copy, &r->head))
+			continue;
+		rc = region_parse_node(copy, r);
+		if (!rc && r->name[0] && r->node != i)
+			rc = -ERANGE;
+	}
+	return rc;
+}
+
+static int parse_load(struct peer *h, uint32_t i, const void *copy)
+{
+	struct node_seen *n = &h->node[i];
+	uint64_t beat = n->load.beat;
+	int rc;
+
+	if (record_unchanged(copy, &n->load.head))
+		return 0;
+	rc = region_parse_load(copy, i, &n->load);
+	if (rc == -ENOMSG) /* there is no such node, or it was not sampled yet */
+		return 0;
+	if (!rc && n->load.beat != beat)
+		n->moved = h->began;
+	return rc;
+}
+
+static int parse_loads(struct peer *h, const struct job *j, const void *data)
+{
+	int rc = 0;
+
+	for (uint32_t i = j->read.first; !rc && i < j->read.first + j->read.n; i++)
+		rc = parse_load(h, i, region_in(&h->header, REGION_T_LOADS, &j->read, data, i));
+	return rc;
+}
+
 static int parse_job(struct peer *h, struct job *j, const void *data)
 {
 	switch (j->kind) {
@@ -347,6 +439,10 @@ static int parse_job(struct peer *h, struct job *j, const void *data)
 		return parse_host(h, data);
 	case JOB_SERVICES:
 		return parse_services(h, j, data);
+	case JOB_NODES:
+		return parse_nodes(h, j, data);
+	case JOB_LOADS:
+		return parse_loads(h, j, data);
 	default:
 		return parse_guests(h, j, data);
 	}
@@ -444,12 +540,14 @@ static uint32_t begin_reading(struct peers *p, struct peer *h, struct mono now)
 	h->failed = 0;
 	h->began = now;
 	h->jobs = 0;
-	h->asked = 0;
+	h->asked = h->nodes_asked = 0;
 	h->new_whole = false;
 	if (h->header_known) {
 		add_host(h);
-		if (h->known && h->record.generation == h->generation)
+		if (h->known && h->record.generation == h->generation) {
 			add_guests(h, h->record.guests);
+			add_nodes(h, h->nodes);
+		}
 	} else {
 		add_header(h);
 	}
@@ -502,6 +600,7 @@ void peers_forget(struct peers *p, uint16_t host)
 	p->busy -= h->busy;
 	serial = h->serial;
 	changes = h->changes;
+	free(h->node);
 	memset(h, 0, sizeof(*h));
 	h->host = host;
 	/* They go on: no late result is taken for one of a newer reading. */
@@ -527,6 +626,8 @@ void peers_see(const struct peers *p, uint16_t host, struct peer_seen *s)
 	s->guests = h->guests;
 	s->service = h->service;
 	s->services = h->services;
+	s->node = h->node;
+	s->nodes = h->nodes;
 	s->why = h->why;
 	snprintf(s->note, sizeof(s->note), "%s", h->note);
 	s->changes = h->changes;

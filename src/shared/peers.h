@@ -2,13 +2,14 @@
 /*
  * peers: what the other hosts publish, read only by one-sided READs.
  *
- * It has the newest header, host record and guests of each host (of this host, too, over the
+ * It has the newest header, host record, guests and nodes of each host (of this host, too, over the
  * link to itself). A scan is one wave of READs to all hosts whose link is up and whose last
- * reading is over: the header of a new host; of others the host record, and as many guests as
- * it had last time. A second wave reads further guests (of a new host: a second and a third
- * wave), and the services' records of a host whose services_digest is another than last time. Torn
- * records are read again in the same reading, a few times. The newest complete reading is shown. No
- * process of the other host takes part.
+ * reading is over: the header of a new host; of others the host record, and as many guests, nodes
+ * and loads of nodes as it had last time. A second wave reads further ones (of a new host: a second
+ * and a third wave), and the services' records of a host whose services_digest is another than last
+ * time. Torn records are read again in the same reading, a few times. The newest complete reading
+ * is shown; nodes and loads are shown as soon as they are read. No process of the other host takes
+ * part.
  */
 #ifndef RESEX_SHARED_PEERS_H
 #define RESEX_SHARED_PEERS_H
@@ -22,6 +23,17 @@ enum {
 };
 
 struct peers;
+
+/* A node of a host. Its record and its load are each whole, but not of the same time. */
+struct node_seen {
+	struct region_node record; /* name "": there is no such node */
+	struct load_record load;   /* head.seq 0: it has none, or it was not read yet */
+	/*
+	 * When the reading began that was the first to find this load. The load may be older, by
+	 * the time from one reading to the next at most.
+	 */
+	struct mono moved;
+};
 
 /* What is known about one host. Valid until the next peers_scan or peers_event. */
 struct peer_seen {
@@ -39,9 +51,11 @@ struct peer_seen {
 	 */
 	const struct region_service *service;
 	uint32_t services;
-	int why;	  /* -errno of the last failed reading or link; 0: none */
-	char note[128];	  /* why in words; or "" */
-	uint64_t changes; /* + 1 or more with each change of the above */
+	const struct node_seen *node; /* by number */
+	uint32_t nodes;		      /* of them, as the host record counts */
+	int why;		      /* -errno of the last failed reading or link; 0: none */
+	char note[128];		      /* why in words; or "" */
+	uint64_t changes;	      /* + 1 or more with each change of the above */
 };
 
 /* Call it before the first poll of t: it needs all UPs. timeout_ns: of each READ. -ENOMEM. */

@@ -9,14 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/shared/region.h"
+
+static const uint8_t *part_of(const struct transport *t, const struct transport_op *op,
+			      size_t *bytes)
+{
+	*bytes = op->part == TRANSPORT_TABLE ? t->bytes[op->host] : REGION_LOADS_BYTES;
+	return op->part == TRANSPORT_TABLE ? t->table[op->host] : t->loads[op->host];
+}
+
 static int refuses(const struct transport *t, const struct transport_op *op, struct mono now)
 {
-	if (op->kind != TRANSPORT_READ || op->part != TRANSPORT_TABLE || op->len % 8 ||
+	size_t bytes;
+
+	if (op->kind != TRANSPORT_READ ||
+	    (op->part != TRANSPORT_TABLE && op->part != TRANSPORT_LOAD) || op->len % 8 ||
 	    op->offset % 8 || op->len == 0 || op->len > TRANSPORT_READ_MAX)
 		return -EINVAL;
 	if (!t->link[op->host])
 		return -ENOTCONN;
-	if (op->offset > t->bytes[op->host] || op->len > t->bytes[op->host] - op->offset)
+	if (!part_of(t, op, &bytes) || op->offset > bytes || op->len > bytes - op->offset)
 		return -ERANGE;
 	if (mono_sub(op->deadline, now) <= 0)
 		return -ETIME;
@@ -46,6 +58,7 @@ void fake_transport_end(struct transport *t, uint32_t i, enum transport_outcome 
 			struct transport_event *ev)
 {
 	struct transport_op op = t->op[i];
+	size_t bytes;
 
 	memmove(&t->op[i], &t->op[i + 1], (--t->n - i) * sizeof(op));
 	t->out[op.host]--;
@@ -61,7 +74,7 @@ void fake_transport_end(struct transport *t, uint32_t i, enum transport_outcome 
 		ev->why = -ECONNRESET;
 		return;
 	}
-	memcpy(t->data, t->table[op.host] + op.offset, op.len);
+	memcpy(t->data, part_of(t, &op, &bytes) + op.offset, op.len);
 	ev->data = t->data;
 	ev->len = op.len;
 }

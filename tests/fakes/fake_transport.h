@@ -14,7 +14,8 @@ enum { FAKE_OPS_MAX = TRANSPORT_HOSTS_MAX * TRANSPORT_DEPTH };
 struct transport {
 	const uint8_t *table[TRANSPORT_HOSTS_MAX + 1];
 	size_t bytes[TRANSPORT_HOSTS_MAX + 1];
-	uint32_t link[TRANSPORT_HOSTS_MAX + 1]; /* 0: down */
+	const uint8_t *loads[TRANSPORT_HOSTS_MAX + 1]; /* REGION_LOADS_BYTES; NULL: none */
+	uint32_t link[TRANSPORT_HOSTS_MAX + 1];	       /* 0: down */
 	uint32_t depth;
 	uint32_t out[TRANSPORT_HOSTS_MAX + 1]; /* outstanding */
 	struct transport_op op[FAKE_OPS_MAX];  /* in the order posted */

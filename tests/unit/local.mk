@@ -361,7 +361,7 @@ endif
 
 if CMOCKA
 UNIT_REGION = tests/unit/test_record tests/unit/test_region tests/unit/test_peers \
-	tests/unit/test_peers_shm tests/unit/test_region_page tests/unit/test_region_golden \
+	tests/unit/test_peers_nodes tests/unit/test_peers_shm tests/unit/test_region_page tests/unit/test_region_golden \
 	tests/unit/test_runner tests/unit/test_recovery
 check_PROGRAMS += $(UNIT_REGION)
 TESTS += $(UNIT_REGION)
@@ -378,6 +378,9 @@ EXTRA_DIST += tests/golden/region
 tests_unit_test_peers_SOURCES = tests/unit/test_peers.c tests/unit/prop.h tests/unit/steps.h \
 	tests/fakes/fake_transport.c tests/fakes/fake_transport.h
 tests_unit_test_peers_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
+tests_unit_test_peers_nodes_SOURCES = tests/unit/test_peers_nodes.c \
+	tests/fakes/fake_transport.c tests/fakes/fake_transport.h
+tests_unit_test_peers_nodes_LDADD = $(tests_unit_test_peers_LDADD)
 tests_unit_test_runner_SOURCES = tests/unit/test_runner.c tests/unit/prop.h tests/unit/tmpdir.h
 tests_unit_test_runner_LDADD = $(CLUSTER_LIBS) libutil.a $(UNIT_LIBS)
 tests_unit_test_recovery_SOURCES = tests/unit/test_recovery.c tests/bench/recovery_sim.c \
