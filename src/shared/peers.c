@@ -165,8 +165,7 @@ static void add_services(struct peer *h, const struct region_host *r)
 static void add_nodes(struct peer *h, uint32_t n)
 {
 	struct region_read r[REGION_READS_MAX];
-	uint32_t from = h->nodes_asked, loads = h->header.table[REGION_T_LOADS].count;
-	uint32_t reads;
+	uint32_t from = h->nodes_asked, reads;
 
 	if (n <= from)
 		return;
@@ -174,9 +173,8 @@ static void add_nodes(struct peer *h, uint32_t n)
 	for (uint32_t i = 0; i < reads; i++)
 		add_job(h, JOB_NODES, r[i]);
 	h->nodes_asked = n;
-	if (n > loads)
-		n = loads;
-	reads = n > from ? region_reads(&h->header, REGION_T_LOADS, from, n - from, r) : 0;
+	/* None of a host that publishes no loads. */
+	reads = region_reads(&h->header, REGION_T_LOADS, from, n - from, r);
 	for (uint32_t i = 0; i < reads; i++)
 		add_job(h, JOB_LOADS, r[i]);
 }
