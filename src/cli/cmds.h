@@ -33,6 +33,8 @@ int run_why(struct cli *c);
 int run_host_list(struct cli *c);
 int run_lock_list(struct cli *c);
 int run_lock_break(struct cli *c);
+int run_load_list(struct cli *c);
+int run_load_show(struct cli *c);
 int run_cluster_reload(struct cli *c);
 int run_events(struct cli *c);
 

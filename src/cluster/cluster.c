@@ -118,7 +118,7 @@ static const struct rest_copy *newest_rest(const struct cluster *c)
 	return &r->copy[r->at.front];
 }
 
-static const struct host_copy *newest_host(const struct cluster *c, uint32_t i)
+const struct host_copy *cluster_newest_host(const struct cluster *c, uint32_t i)
 {
 	struct host_copies *h = c->x->host[c->conf->host[i].number - 1];
 
@@ -233,7 +233,7 @@ static void put_note(const struct host_copy *h, struct mono now, struct cluster_
 void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_seen *s)
 {
 	const struct cluster_host *conf = &c->conf->host[i];
-	const struct host_copy *h = newest_host(c, i);
+	const struct host_copy *h = cluster_newest_host(c, i);
 	const struct peer_seen *p = &h->seen;
 
 	memset(s, 0, sizeof(*s));

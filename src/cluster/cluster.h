@@ -16,6 +16,7 @@
 
 #include "src/conf/cluster_change.h"
 #include "src/guests/guests.h"
+#include "resex/load_abi.h"
 #include "src/util/log.h"
 
 struct cluster;
@@ -91,6 +92,27 @@ struct cluster_seen {
 
 /* Of conf->host[i]. Valid until the next call for this host, or cluster_work. */
 void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_seen *s);
+
+enum cluster_node_state {
+	CLUSTER_NODE_FRESH,
+	CLUSTER_NODE_STALE,  /* its load is unchanged for longer than load.stale */
+	CLUSTER_NODE_UNREAD, /* its host was not read yet, or publishes no such node or no load */
+};
+
+struct cluster_node_seen {
+	const struct cluster_node *conf;
+	const struct cluster_host *host;
+	enum cluster_node_state state;
+	const struct load_record *load; /* NULL: UNREAD */
+	/* In 1/1000, over load.window (src/load/index.h); -1: there are not two records yet. */
+	int index;
+	int64_t age_ns; /* since its load was last seen to change; -1: never */
+	char note[192]; /* the reason of STALE and UNREAD, with the remedy; "" */
+};
+
+/* Of conf->node[i]. Valid until the next call for its host, or cluster_work. */
+void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
+		      struct cluster_node_seen *s);
 
 struct cluster_lock {
 	const struct cluster_service *service;

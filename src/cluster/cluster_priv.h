@@ -5,13 +5,14 @@
  *	exchange.h	what the two threads exchange
  * in the control thread:
  *	cluster.c	open and close, publish, requests, how each host is seen
+ *	nodes.c		how each node is seen
  *	publish.c	guests and snapshot -> records of this host's region
  *	worker_open.c	opens what the other thread uses
  * in the cluster's thread:
  *	thread.c	its loop, on real time
  *	worker.c	one step of it
  *	worker_hosts.c	events of the transport, heartbeats
- *	worker_load.c	this host's load as a node
+ *	worker_load.c	this host's load as a node, and the indices of all nodes
  *	worker_reload.c	new settings come into force
  *	agree.c		which hosts hold the same settings
  *	locks.c		lock words of the services: read and broken
@@ -25,6 +26,7 @@
 #include "src/cluster/agree.h"
 #include "src/cluster/cluster.h"
 #include "src/cluster/exchange.h"
+#include "src/load/index.h"
 #include "src/load/load.h"
 #include "src/shared/member.h"
 #include "src/shared/region.h"
@@ -108,6 +110,10 @@ uint32_t publish_guests(const struct guests *gs, const struct snapshot *sn,
 uint32_t publish_services(const struct cluster_conf *conf,
 			  struct region_service out[static CLUSTER_SERVICES_MAX]);
 
+/* Records 0 .. the number of this host's node, of which that one has a name. How many. */
+uint32_t publish_nodes(const struct cluster_conf *conf,
+		       struct region_node out[static REGION_NODES_MAX]);
+
 /* Read all locks from their home in one READ, unless such a READ is pending. */
 void locks_read(struct locks *l, const struct cluster_conf *conf, struct transport *t,
 		uint16_t home, struct mono now);
@@ -125,6 +131,9 @@ void locks_renumber(struct locks *l, const struct cluster_conf *old,
 		    const struct cluster_conf *conf);
 /* Of the newest break, as cluster_break_result. */
 int locks_break_result(const struct locks *l);
+
+/* What the worker has passed last; valid until the next call. i: of conf->host[]. */
+const struct host_copy *cluster_newest_host(const struct cluster *c, uint32_t i);
 
 /* --- the two halves ---------------------------------------------------------- */
 
@@ -148,7 +157,9 @@ struct worker {
 	struct load *load; /* NULL: this host is no node */
 	uint64_t load_beat;
 	struct mono load_sampled;
-	bool load_failed;     /* the operator knows */
+	/* Of host number - 1; windows[] of them. NULL: it has no nodes. */
+	struct load_window *window[REGION_HOSTS_MAX];
+	uint32_t windows[REGION_HOSTS_MAX];
 	int epoll, member_fd; /* epoll: of all that a step is for; -1: none */
 	uint64_t breaking;    /* ticket of the break that has no result yet; 0: none */
 	uint64_t reloading;   /* ticket of the reload that has no answer yet; 0: none */
@@ -175,6 +186,9 @@ void worker_beat(struct worker *w, struct mono now, int64_t wall_ns);
 
 /* Sample the load of this host, and publish it. Only with w->load. */
 void worker_sample(struct worker *w, struct mono now, int64_t wall_ns);
+/* Copy the nodes of a host, with the index of each. */
+void worker_nodes(struct worker *w, uint16_t host, const struct peer_seen *p,
+		  struct node_copy out[static REGION_NODES_MAX]);
 
 /* Do all that is due. Returns ns until it must be called again at the latest. Does not block. */
 int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns);

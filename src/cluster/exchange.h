@@ -70,6 +70,12 @@ void mail_answer(struct mail *m, uint64_t ticket, int rc);
 
 /* --- worker -> control --------------------------------------------------- */
 
+/* A node of a host. */
+struct node_copy {
+	struct node_seen seen;
+	int index; /* of its load: load_window_index() */
+};
+
 /* A host as the worker knows it. */
 struct host_copy {
 	struct peer_seen seen; /* its host and guest are the members below */
@@ -79,6 +85,7 @@ struct host_copy {
 	char differs[96];	 /* in what; "" */
 	struct region_host host; /* valid if seen.known */
 	struct region_guest guest[REGION_GUESTS_MAX];
+	struct node_copy node[REGION_NODES_MAX]; /* seen.nodes of them */
 };
 
 struct host_copies {

@@ -6,6 +6,7 @@ libcluster_a_SOURCES = \
 	src/cluster/cluster_priv.h \
 	src/cluster/exchange.c src/cluster/exchange.h \
 	src/cluster/locks.c \
+	src/cluster/nodes.c \
 	src/cluster/notices.c \
 	src/cluster/publish.c \
 	src/cluster/thread.c \

@@ -121,3 +121,19 @@ uint32_t publish_services(const struct cluster_conf *conf,
 	}
 	return conf->services;
 }
+
+uint32_t publish_nodes(const struct cluster_conf *conf,
+		       struct region_node out[static REGION_NODES_MAX])
+{
+	const struct cluster_node *own = cluster_own_node(conf);
+	struct region_node *n;
+
+	if (!own)
+		return 0;
+	memset(out, 0, (own->number + 1) * sizeof(*out));
+	n = &out[own->number];
+	n->node = (uint32_t)own->number;
+	n->flags = REGION_NODE_UP;
+	put_text(n->name, sizeof(n->name), own->name);
+	return (uint32_t)own->number + 1;
+}

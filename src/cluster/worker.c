@@ -171,6 +171,7 @@ static void pass_host(struct worker *w, uint16_t host, const struct peer_seen *p
 	to->seen.guest = to->guest;
 	to->host = *p->host;
 	memcpy(to->guest, p->guest, p->guests * sizeof(*p->guest));
+	worker_nodes(w, host, p, to->node);
 	notices_alarm_of(&w->notices, host, to->alarm, &to->alarmed);
 	agree_read(&w->agree, host, p);
 	to->agree = agree_with(&w->agree, host);
@@ -288,7 +289,7 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 		worker_beat(w, now, wall_ns);
 	if (w->load && is_due(&w->load_due, w->conf->load.period_ns, now))
 		worker_sample(w, now, wall_ns);
-	if (is_due(&w->scan_due, w->conf->scan_ns, now)) {
+	if (is_due(&w->scan_due, cluster_scan_ns(w->conf), now)) {
 		begin_scan(w, now, wall_ns);
 		hosts_change = true;
 	}

@@ -161,13 +161,14 @@ static int open_load(struct worker *w, struct conf_error *e)
 static void init_region(struct worker *w, uint64_t generation, struct mono now)
 {
 	struct region_service s[CLUSTER_SERVICES_MAX];
-	uint32_t n = publish_services(w->conf, s);
+	struct region_node v[REGION_NODES_MAX];
 
 	region_init(&w->region, transport_table(w->t),
 		    (uint16_t)w->conf->host[w->conf->self].number, generation);
 	if (w->load)
 		region_init_loads(&w->region, transport_part(w->t, TRANSPORT_LOAD));
-	region_publish_services(&w->region, s, n);
+	region_publish_services(&w->region, s, publish_services(w->conf, s));
+	region_publish_nodes(&w->region, v, publish_nodes(w->conf, v));
 	agree_init(&w->agree, w->conf);
 	w->beat_due = w->scan_due = now;
 }
@@ -217,6 +218,8 @@ void worker_close(struct worker *w)
 	transport_close(w->t);
 	if (w->load)
 		w->load_ops->close(w->load);
+	for (uint32_t i = 0; i < REGION_HOSTS_MAX; i++)
+		free(w->window[i]);
 	if (w->epoll >= 0)
 		close(w->epoll);
 }

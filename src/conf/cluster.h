@@ -56,10 +56,12 @@ struct cluster_node {
 
 enum cluster_load_source { CLUSTER_LOAD_AUTO, CLUSTER_LOAD_ULM };
 
-/* How the load of this host's nodes is sampled. */
+/* How the load of this host's node is sampled, and loads of all nodes are read. */
 struct cluster_load {
 	uint32_t source; /* enum cluster_load_source */
-	int64_t period_ns;
+	int64_t period_ns, scan_ns;
+	int64_t stale_ns;  /* a load that is unchanged for so long counts no more */
+	int64_t window_ns; /* of the index: load/index.h */
 };
 
 struct cluster_conf {
@@ -152,6 +154,10 @@ void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_pee
 void cluster_client_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p);
 /* The host with this number, or NULL. */
 const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_t number);
+/* By name; NULL: there is none. */
+const struct cluster_node *cluster_node_find(const struct cluster_conf *c, const char *name);
+/* Between two scans of the other hosts. */
+int64_t cluster_scan_ns(const struct cluster_conf *c);
 /* The node that this host is, or NULL. */
 const struct cluster_node *cluster_own_node(const struct cluster_conf *c);
 /* The lowest number of a host. With static membership it has the locks. */

@@ -7,12 +7,17 @@
 
 #include "src/conf/cluster_parts.h"
 
+#define STALE_NS (500 * NS_PER_MS)
+
 static const char *const source_names[] = { "auto", "ulm", NULL };
 
 #define KEY(...) CONF_KEY(struct cluster_load, __VA_ARGS__)
 static const struct conf_key load_keys[] = {
 	{ KEY("source", ENUM, source), .names = source_names },
 	{ KEY("period", DURATION, period_ns), .min = NS_PER_MS, .max = 10 * NS_PER_S },
+	{ KEY("scan", DURATION, scan_ns), .min = 10 * NS_PER_MS, .max = 60 * NS_PER_S },
+	{ KEY("stale", DURATION, stale_ns), .min = 10 * NS_PER_MS, .max = 120 * NS_PER_S },
+	{ KEY("window", DURATION, window_ns), .min = 10 * NS_PER_MS, .max = 10 * NS_PER_S },
 	{ 0 },
 };
 #undef KEY
@@ -81,14 +86,36 @@ static const struct conf_list node_list = {
 	.read = read_node,
 };
 
+/*
+ * A healthy node's load is unchanged for a period and a scan. Twice that: one may be late.
+ * Without a value: that, or more.
+ */
+static int check_stale(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
+{
+	int64_t least = 2 * (c->load.period_ns + c->load.scan_ns);
+
+	if (!c->load.stale_ns)
+		c->load.stale_ns = least > STALE_NS ? least : STALE_NS;
+	if (c->load.stale_ns >= least)
+		return 0;
+	return conf_fail_key(d, "load", "stale", e,
+			     "stale is below twice the sum of period and scan, and a healthy load "
+			     "would be stale: write at least \"%lldms\"",
+			     (long long)((least + NS_PER_MS - 1) / NS_PER_MS));
+}
+
 int cluster_nodes_read(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
 {
 	const json_t *load = json_object_get(d->root, "load");
 	int rc = 0;
 
-	c->load = (struct cluster_load){ .period_ns = 10 * NS_PER_MS };
+	c->load = (struct cluster_load){ .period_ns = 10 * NS_PER_MS,
+					 .scan_ns = 50 * NS_PER_MS,
+					 .window_ns = 200 * NS_PER_MS };
 	if (load)
 		rc = conf_bind(d, "load", load, load_keys, NULL, &c->load, e);
+	if (!rc)
+		rc = check_stale(c, d, e);
 	if (!rc)
 		rc = conf_read_list(d, "", d->root, &node_list, c, e);
 	return rc;
@@ -100,4 +127,17 @@ const struct cluster_node *cluster_own_node(const struct cluster_conf *c)
 		if (c->node[i].host == c->host[c->self].number)
 			return &c->node[i];
 	return NULL;
+}
+
+const struct cluster_node *cluster_node_find(const struct cluster_conf *c, const char *name)
+{
+	for (uint32_t i = 0; i < c->nodes; i++)
+		if (!strcmp(c->node[i].name, name))
+			return &c->node[i];
+	return NULL;
+}
+
+int64_t cluster_scan_ns(const struct cluster_conf *c)
+{
+	return c->nodes && c->load.scan_ns < c->scan_ns ? c->load.scan_ns : c->scan_ns;
 }

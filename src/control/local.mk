@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libcontrol.a
 libcontrol_a_SOURCES = \
 	src/control/hosts.c \
+	src/control/nodes.c \
 	src/control/reload.c \
 	src/control/methods.c src/control/methods.h \
 	src/control/methods_priv.h \

@@ -30,6 +30,7 @@ static const struct method_param p_release[] = { { "guest", JSON_STRING },
 static const struct method_param p_lock_break[] = { { "service", JSON_STRING },
 						    { "force", JSON_TRUE },
 						    { 0 } };
+static const struct method_param p_node[] = { { "node", JSON_STRING }, { 0 } };
 static const struct method_param p_reload[] = { { "dry_run", JSON_TRUE }, { 0 } };
 static const struct method_param p_events[] = { { "since", JSON_INTEGER },
 						{ "guest", JSON_STRING },
@@ -56,6 +57,8 @@ const struct method methods[] = {
 	{ "list-hosts", false, cmd_list_hosts, p_none },
 	{ "lock-list", false, cmd_lock_list, p_none },
 	{ "lock-break", true, cmd_lock_break, p_lock_break },
+	{ "load-list", false, cmd_load_list, p_none },
+	{ "load-show", false, cmd_load_show, p_node },
 	{ "cluster-reload", true, cmd_cluster_reload, p_reload },
 	{ 0 },
 };

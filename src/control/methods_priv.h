@@ -7,6 +7,7 @@
  *	set.c	 cap-list, cap-release, guest-set, pause, resume
  *	why.c	 why, events
  *	hosts.c	 host-list, list-hosts, lock-list, lock-break
+ *	nodes.c	 load-list, load-show
  *	reload.c cluster-reload
  *	put.c	 members of replies that several methods have
  */
@@ -67,6 +68,8 @@ int cmd_host_list(struct call *c, const json_t *params, json_t **result);
 int cmd_list_hosts(struct call *c, const json_t *params, json_t **result);
 int cmd_lock_list(struct call *c, const json_t *params, json_t **result);
 int cmd_lock_break(struct call *c, const json_t *params, json_t **result);
+int cmd_load_list(struct call *c, const json_t *params, json_t **result);
+int cmd_load_show(struct call *c, const json_t *params, json_t **result);
 int cmd_cluster_reload(struct call *c, const json_t *params, json_t **result);
 int cmd_why(struct call *c, const json_t *params, json_t **result);
 int cmd_events(struct call *c, const json_t *params, json_t **result);

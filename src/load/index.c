@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* index: see index.h. Readers of records call it: tools, and those who choose a node. */
+/*
+ * index: see index.h. Readers of records call it: resex-peek of two records, src/cluster of the
+ * window of each node.
+ */
 #include "src/load/index.h"
 
 #include <errno.h>
@@ -41,4 +44,24 @@ int load_index(const struct load_record *a, const struct load_record *b)
 	/* Many tasks may wait at once. */
 	wait = bounded(gained(a->wait_ns, b->wait_ns), capacity * (LOAD_INDEX_MAX / 1000));
 	return (int)bounded((bounded(used, capacity) + wait) * 1000 / capacity, LOAD_INDEX_MAX);
+}
+
+void load_window_add(struct load_window *w, const struct load_record *r, int64_t window_ns)
+{
+	const struct load_record *newest = &w->newest;
+
+	if (r->sampled_ns == newest->sampled_ns && r->source == newest->source)
+		return;
+	if (!follows(newest, r))
+		w->base = w->next = *r;
+	w->newest = *r;
+	if (r->sampled_ns - w->next.sampled_ns >= window_ns) {
+		w->base = w->next;
+		w->next = *r;
+	}
+}
+
+int load_window_index(const struct load_window *w)
+{
+	return w->newest.beat == w->base.beat ? -EAGAIN : load_index(&w->base, &w->newest);
 }

@@ -32,4 +32,20 @@ enum {
  */
 int load_index(const struct load_record *a, const struct load_record *b);
 
+/* Records of one node, as they are read. Zeros: none yet. */
+struct load_window {
+	struct load_record base, next, newest; /* next: the base of the next interval */
+};
+
+/*
+ * Take the newest record. One that was read before changes nothing. One that load_index() would
+ * not take after the newest (the node has started again, or has another source) begins anew.
+ */
+void load_window_add(struct load_window *w, const struct load_record *r, int64_t window_ns);
+/*
+ * The index of the newest interval: it is window_ns to 2 x window_ns long, and shorter only at the
+ * beginning. -EAGAIN: there are not two records yet.
+ */
+int load_window_index(const struct load_window *w);
+
 #endif

@@ -2,11 +2,11 @@
 /*
  * peers: one reading of each host, made of jobs.
  *
- * A job is one READ: of a header, of a host record, or of several guests, services, nodes or loads. A
- * scan gives each host whose link is up, and whose last reading is over, the jobs that are known in
- * advance. A result may add more jobs, or repeat a job whose record was torn. When no job is left,
- * the reading is complete and replaces the one before; or it failed: then the old reading stays,
- * with the cause of the failure. Each host is read for itself: a slow one delays no other.
+ * A job is one READ: of a header, of a host record, or of several guests, services, nodes or loads.
+ * A scan gives each host whose link is up, and whose last reading is over, the jobs that are known
+ * in advance. A result may add more jobs, or repeat a job whose record was torn. When no job is
+ * left, the reading is complete and replaces the one before; or it failed: then the old reading
+ * stays, with the cause of the failure. Each host is read for itself: a slow one delays no other.
  *
  * src/cluster starts a scan every scan_ns and passes the transport's events on. region.c
  * says which bytes to READ and checks them; the checks of records are hostile-input checks, since

@@ -14,7 +14,8 @@ CALLS = {
     "policy-list": ["policy-list"], "policy-show": ["policy-show", "freemarket"], "cap-list": ["cap-list"],
     "why": ["why"],
 }
-CLUSTER_CALLS = {"host-list": ["host-list"], "list-hosts": ["list", "--all-hosts"], "lock-list": ["lock-list"]}
+CLUSTER_CALLS = {"host-list": ["host-list"], "list-hosts": ["list", "--all-hosts"], "lock-list": ["lock-list"],
+                 "load-list": ["load-list"]}
 # What the page names by reference: "as in list", "the account of list".
 ACCOUNT = {"allocated", "balance", "spent", "overdraft", "charged_io", "charged_cpu", "rate", "late"}
 EVENT_MEMBERS = {"id", "time_ns", "guest", "kind", "text"}

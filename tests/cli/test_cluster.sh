@@ -48,7 +48,7 @@ config() { # HOST [MEMBERS]: its resexd.json
 # cluster HOST TRANSPORT ADDRESS...: its cluster.json, with a host for each address. more: further members;
 # web: further keys of that service; services: further ones.
 cluster() {
-	local n=$1 transport=$2 i=0 address hosts=
+	local n=$1 transport=$2 i=0 address hosts='' nodes=''
 	shift 2
 	for address; do
 		i=$((i + 1))
@@ -56,10 +56,11 @@ cluster() {
   { \"name\": \"xen$i\", \"number\": $i, $address }"
 	done
 	mkdir -p "$dir/$n"
+	[ $i -lt 2 ] || nodes='"nodes": [ { "name": "n2", "number": 3, "host": "xen2" } ],'
 	cat >"$dir/$n/cluster.json" <<-END
 	{ "cluster": "test", "host": "xen$n", "transport": "$transport", "key_file": "$dir/$n/key",
 	 "heartbeat": "50ms", "scan": "100ms", "timeout": "1s", "hold": "1s",${more-}
-	 "hosts": [$hosts ],
+	 "hosts": [$hosts ], ${nodes-}
 	 "services": [ { "name": "web", "number": 1${web-} }, { "name": "mail", "number": 2, "balancers": [ "xen1" ] }${services-} ] }
 	END
 	(umask 077; echo "$key" >"$dir/$n/key")
@@ -178,7 +179,7 @@ rm "$dir/1/state/generation"
 
 config 1
 start 1
-for verb in host-list lock-list 'list --all-hosts' 'lock-break web'; do
+for verb in host-list lock-list load-list 'load-show n2' 'list --all-hosts' 'lock-break web'; do
 	# shellcheck disable=SC2086
 	fails 15 resex 'in no cluster: name a cluster_file in resexd.json' resex 1 $verb
 done
@@ -207,6 +208,10 @@ good 'its own' '^xen1 +server +1 +1 +256 ' resex 1 list --all-hosts
 good 'a host that was not seen is named' '^xen4: down: not seen yet' resex 3 list --all-hosts
 that 'guests of three hosts' bash -c "[ \"\$('$dir/resex' -s '$dir/3/sock' list --all-hosts | grep -cE '^xen[123] +(bulk|server) ')\" -eq 6 ]"
 that 'list is of one host' not grep -q xen2 <(resex 1 list)
+that 'the load of a node is fresh' until_says '^n2 +xen2 +fresh +[0-9]+ +[1-9][0-9]* .* ulm ' resex 1 load-list
+good 'and in detail' '^number at its host +3$' resex 3 load-show n2
+fails 2 resex 'there is no node "n9": see resex load-list' resex 1 load-show n9
+fails 2 resex 'load-show: exactly one node is required' resex 1 load-show
 that 'members are those of resex-control(7)' python3 "$top/tests/cli/members.py" --cluster \
 	"$top/man/resex-control.7" "$dir/resex" -s "$dir/2/sock"
 holds 'MTUs of another host grow' \

@@ -54,6 +54,27 @@ static void add_guests(struct cluster *c)
 	c->seen[1].guests = 2;
 }
 
+static void add_nodes(struct cluster *c)
+{
+	static const struct cluster_node_seen seen[] = {
+		{ .state = CLUSTER_NODE_FRESH, .index = 870, .age_ns = 12 * NS_PER_MS },
+		{ .state = CLUSTER_NODE_STALE, .index = -1, .age_ns = NS_PER_S, .note = "old" },
+		{ .state = CLUSTER_NODE_UNREAD, .index = -1, .age_ns = -1, .note = "none" },
+	};
+
+	c->load = (struct load_record){ .source = LOAD_ULM,
+					.flags = LOAD_OVERRUN | LOAD_DISAGREES,
+					.cpus = 2,
+					.load_avg = { 1250, 0, 0 },
+					.busy_ns = 1234567890123 };
+	for (uint32_t i = 0; i < 3; i++) {
+		snprintf(c->conf.node[i].name, sizeof(c->conf.node[i].name), "n%u", i + 1);
+		c->conf.node[i].number = i;
+		c->node[i] = seen[i];
+	}
+	c->conf.nodes = 3;
+}
+
 void fake_cluster_open(struct cluster *c)
 {
 	memset(c, 0, sizeof(*c));
@@ -67,6 +88,7 @@ void fake_cluster_open(struct cluster *c)
 	add_guests(c);
 	add_service(c, "web");
 	add_service(c, "mail");
+	add_nodes(c);
 	c->lock[0].known = true;
 	c->lock[0].word = region_word(2, 99);
 	c->lock[0].since_ns = 5 * NS_PER_S;
@@ -118,6 +140,16 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
 {
 	(void)now;
 	*l = c->lock[i];
+}
+
+void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
+		      struct cluster_node_seen *s)
+{
+	(void)now;
+	*s = c->node[i];
+	s->conf = &c->conf.node[i];
+	s->host = &c->conf.host[0];
+	s->load = s->state == CLUSTER_NODE_UNREAD ? NULL : &c->load;
 }
 
 int cluster_break(struct cluster *c, uint32_t i, bool force, uint64_t *ticket)

@@ -10,6 +10,8 @@ struct cluster {
 	struct cluster_conf conf;
 	struct cluster_seen seen[4];
 	struct cluster_lock lock[4];
+	struct cluster_node_seen node[3]; /* conf, host and load are filled in */
+	struct load_record load;
 	struct region_host host;
 	struct region_guest guest[3];
 	bool quorate;
@@ -31,7 +33,8 @@ struct cluster {
 
 /*
  * xen1 is this host; xen2 is up, with guests "web" (cap 25) and "bulk"; xen3 was never
- * seen. Services "web" (held by xen2) and "mail" (unknown).
+ * seen. Services "web" (held by xen2) and "mail" (unknown). Nodes n1 (fresh), n2 (stale) and n3
+ * (unread).
  */
 void fake_cluster_open(struct cluster *c);
 

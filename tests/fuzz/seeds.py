@@ -151,6 +151,7 @@ METHODS = {
         '{"guest":"bulk","settings":{"unreadable":"%s"}}' % w for w in ("nothing", "last-rate", "100MB/s", "x")]),
     "hosts": call("host-list list-hosts lock-list lock-break lock-break", [None] * 3 + [
                   '{"service":"web"}', '{"service":"mail","force":true}'], cluster=0xc1),
+    "loads": call("load-list load-show load-show load-show", [None, '{"node":"n1"}', '{"node":"n9"}', '{}'], cluster=0xc1),
     "reload": call("cluster-reload cluster-reload", ['{"dry_run":true}', None], cluster=0x30000c1),
     "hosts_refused": call("lock-break lock-break lock-break", ['{"service":"web"}', '{"service":"x"}', '{}'],
                           cluster=0x1021),

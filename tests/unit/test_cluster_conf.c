@@ -204,6 +204,10 @@ RIG_TEST(least__cluster_and_hosts__the_rest_is_the_man_pages_defaults)
 	assert_null(cluster_own_node(c));
 	assert_int_equal(c->load.source, CLUSTER_LOAD_AUTO);
 	assert_int_equal(c->load.period_ns, 10 * NS_PER_MS);
+	assert_int_equal(c->load.scan_ns, 50 * NS_PER_MS);
+	assert_int_equal(c->load.stale_ns, 500 * NS_PER_MS);
+	assert_int_equal(c->load.window_ns, 200 * NS_PER_MS);
+	assert_int_equal(cluster_scan_ns(c), 500 * NS_PER_MS); /* there are no nodes */
 }
 
 RIG_TEST(all_keys__given__are_taken)
@@ -221,7 +225,8 @@ RIG_TEST(all_keys__given__are_taken)
 		  " \"balancers\": [\"b\", \"a\"]}, {\"name\": \"m\", \"number\": 1}],"
 		  " \"nodes\": [{\"name\": \"n0\", \"number\": 255, \"host\": \"a\"},"
 		  " {\"name\": \"n1\", \"number\": 255, \"host\": \"b\"}],"
-		  " \"load\": {\"source\": \"ulm\", \"period\": \"1ms\"}}",
+		  " \"load\": {\"source\": \"ulm\", \"period\": \"1ms\", \"scan\": \"10ms\","
+		  " \"stale\": \"22ms\", \"window\": \"11ms\"}}",
 	     "elsewhere");
 	assert_string_equal(c->key_file, "/k");
 	assert_int_equal(c->membership, CLUSTER_COROSYNC);
@@ -251,6 +256,11 @@ RIG_TEST(all_keys__given__are_taken)
 	assert_int_equal(c->node[0].number, 255);
 	assert_int_equal(c->load.source, CLUSTER_LOAD_ULM);
 	assert_int_equal(c->load.period_ns, NS_PER_MS);
+	assert_int_equal(c->load.stale_ns, 22 * NS_PER_MS);
+	assert_int_equal(c->load.window_ns, 11 * NS_PER_MS);
+	assert_int_equal(cluster_scan_ns(c), 10 * NS_PER_MS);
+	assert_ptr_equal(cluster_node_find(c, "n1"), &c->node[1]);
+	assert_null(cluster_node_find(c, "n"));
 }
 
 RIG_TEST(refused__each_says_where_what_and_what_instead)
@@ -323,7 +333,9 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 		{ HEAD BOTH ", \"load\": []}", "load" },
 		{ HEAD BOTH ", \"load\": {\"source\": \"klm\"}}", "klm" },
 		{ HEAD BOTH ", \"load\": {\"period\": \"999us\"}}", "1ms" },
-		{ HEAD BOTH ", \"load\": {\"window\": \"1s\"}}", "window" },
+		{ HEAD BOTH ", \"load\": {\"windows\": \"1s\"}}", "windows" },
+		{ HEAD BOTH ", \"load\": {\"period\": \"1ms\", \"stale\": \"101ms\"}}",
+		  "write at least \"102ms\"" },
 	};
 	struct conf_error e;
 

@@ -17,9 +17,10 @@ static struct cluster *with_cluster(struct guests_rig *g)
 
 WITH_CALL(alone__every_method__says_what_to_do)
 {
-	static const char *const names[] = { "host-list", "list-hosts", "lock-list" };
+	static const char *const names[] = { "host-list", "list-hosts", "lock-list", "load-list",
+					     "load-show" };
 
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 5; i++)
 		assert_fails(*state, names[i], "", RESEX_NO_CLUSTER, "name a cluster_file");
 	assert_fails(*state, "cluster-reload", "", RESEX_NO_CLUSTER, "this host is in no cluster");
 	assert_fails(*state, "lock-break", "'service':'web'", RESEX_NO_CLUSTER,
@@ -171,6 +172,50 @@ WITH_CALL(lock_list__held_broken_free_unknown__are_different)
 	assert_true(json_is_null(json_object_get(lock_of(r, 0), "owner")));
 	assert_string_equal(str(lock_of(r, 1), "state"), "broken");
 	assert_true(json_is_null(json_object_get(lock_of(r, 1), "home")));
+}
+
+static const json_t *node_of(const json_t *r, size_t i)
+{
+	return json_array_get(json_object_get(r, "nodes"), i);
+}
+
+WITH_CALL(load_list__fresh_stale_unread__are_different)
+{
+	const json_t *r, *n, *flags;
+
+	with_cluster(*state);
+	r = ask(*state, "load-list", "");
+	assert_string_equal(str(r, "cluster"), "prod");
+	assert_int_equal(json_array_size(json_object_get(r, "nodes")), 3);
+	n = node_of(r, 0);
+	assert_string_equal(str(n, "node"), "n1");
+	assert_string_equal(str(n, "host"), "xen1");
+	assert_string_equal(str(n, "state"), "fresh");
+	assert_int_equal(num(n, "load"), 870);
+	assert_int_equal(num(n, "age_ms"), 12);
+	assert_string_equal(str(n, "source"), "ulm");
+	assert_int_equal(num(n, "busy_ns"), 1234567890123);
+	flags = json_object_get(n, "flags");
+	assert_int_equal(json_array_size(flags), 2);
+	assert_string_equal(json_string_value(json_array_get(flags, 0)), "overrun");
+	assert_string_equal(json_string_value(json_array_get(flags, 1)), "disagrees");
+	n = node_of(r, 1);
+	assert_string_equal(str(n, "state"), "stale");
+	assert_true(json_is_null(json_object_get(n, "load")));
+	assert_string_equal(str(n, "note"), "old");
+	n = node_of(r, 2);
+	assert_string_equal(str(n, "state"), "unread");
+	assert_true(json_is_null(json_object_get(n, "age_ms")));
+	assert_null(json_object_get(n, "source"));
+}
+
+WITH_CALL(load_show__one_node__is_its_row)
+{
+	with_cluster(*state);
+	assert_string_equal(str(ask(*state, "load-show", "'node':'n2'"), "state"), "stale");
+	assert_fails(*state, "load-show", "", RESEX_USAGE, "give a node's name");
+	assert_fails(*state, "load-show", "'node':'web9'", RESEX_USAGE,
+		     "there is no node \"web9\": see resex load-list");
 }
 
 WITH_CALL(lock_break__answer_comes_later__is_waited_for)

@@ -128,6 +128,75 @@ TEST(index__of_any_records__is_in_its_range)
 	assert_in_range(taken, 1000, 100000);
 }
 
+/* --- the window ------------------------------------------------------------------ */
+
+/* A sample each 10 ms since ms 0; from_ms on, one of two CPUs is busy. */
+static struct load_record sampled(int ms, int from_ms)
+{
+	struct load_record r = record_at(ms * MS, (uint64_t)(ms / 10 + 1));
+
+	r.busy_ns = ms > from_ms ? (uint64_t)((ms - from_ms) * MS) : 0;
+	return r;
+}
+
+TEST(window__of_samples__is_its_length_to_twice_that)
+{
+	struct load_window w = { .base = { .beat = 0 } };
+	struct load_record r = sampled(0, 1000);
+
+	load_window_add(&w, &r, 200 * MS);
+	assert_int_equal(load_window_index(&w), -EAGAIN);
+	load_window_add(&w, &r, 200 * MS); /* read again */
+	assert_int_equal(load_window_index(&w), -EAGAIN);
+	for (int ms = 10; ms <= 2000; ms += 10) {
+		int64_t interval;
+
+		r = sampled(ms, 1000);
+		load_window_add(&w, &r, 200 * MS);
+		interval = w.newest.sampled_ns - w.base.sampled_ns;
+		assert_in_range(interval, ms < 200 ? ms * MS : 200 * MS, 390 * MS);
+		assert_int_equal(load_window_index(&w), load_index(&w.base, &r));
+		if (ms <= 1000)
+			assert_int_equal(load_window_index(&w), 0);
+		if (ms >= 1390)
+			assert_int_equal(load_window_index(&w), 500);
+	}
+}
+
+TEST(window__of_a_node_that_starts_again_or_changes__begins_anew)
+{
+	static const struct load_record row[] = {
+		{ .node = 1, .source = LOAD_ULM, .cpus = 2, .beat = 1, .sampled_ns = 5 },
+		{ .node = 1, .source = LOAD_ULM, .cpus = 2, .beat = 12, .sampled_ns = 5 },
+		{ .node = 1, .source = LOAD_ULM, .cpus = 4, .beat = 12, .sampled_ns = 110 * MS },
+		{ .node = 1, .source = LOAD_KLM, .cpus = 2, .beat = 12, .sampled_ns = 110 * MS },
+		{ .node = 1, .source = LOAD_KLM, .cpus = 2, .beat = 11, .sampled_ns = 100 * MS },
+		{ .node = 1,
+		  .source = LOAD_ULM,
+		  .cpus = 2,
+		  .beat = 12,
+		  .sampled_ns = 61 * NS_PER_S },
+	};
+
+	for (uint32_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct load_window w = { .base = { .beat = 0 } };
+		struct load_record r = row[i];
+
+		for (int ms = 0; ms <= 100; ms += 10) {
+			struct load_record was = sampled(ms, 0);
+
+			load_window_add(&w, &was, 50 * MS);
+		}
+		assert_int_equal(load_window_index(&w), 500);
+		load_window_add(&w, &r, 50 * MS);
+		assert_int_equal(load_window_index(&w), -EAGAIN);
+		r.beat++;
+		r.sampled_ns += 10 * MS;
+		load_window_add(&w, &r, 50 * MS);
+		assert_int_equal(load_window_index(&w), 0);
+	}
+}
+
 /* --- texts of the kernel ------------------------------------------------------------ */
 
 #define CPU  "cpu  10 20 30 40 50 60 70 80 90 100\n"

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * nodes: how each node of cluster.json is seen: its newest load, how old that is, and why there is
+ * none. In the control thread; worker_load.c has made the index.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "src/cluster/cluster_priv.h"
+
+/* The host that the node is: cluster.json was checked. */
+static uint32_t host_of(const struct cluster_conf *c, const struct cluster_node *n)
+{
+	uint32_t i = 0;
+
+	while (c->host[i].number != n->host)
+		i++;
+	return i;
+}
+
+/* The node at its host; NULL, with a note: it has none of this number and name. */
+static const struct node_copy *find_node(const struct host_copy *h, struct cluster_node_seen *s)
+{
+	const struct node_copy *n = &h->node[s->conf->number];
+
+	if (!h->seen.known) {
+		snprintf(s->note, sizeof(s->note), "%s was not read yet: see resex host-list",
+			 s->host->name);
+		return NULL;
+	}
+	if (s->conf->number >= h->seen.nodes || strcmp(n->seen.record.name, s->conf->name) != 0) {
+		snprintf(
+			s->note, sizeof(s->note),
+			"%s publishes no node %llu \"%s\": give it the same nodes[], and start its "
+			"resexd again",
+			s->host->name, (unsigned long long)s->conf->number, s->conf->name);
+		return NULL;
+	}
+	if (!n->seen.load.head.seq) {
+		snprintf(s->note, sizeof(s->note), "%s has not sampled it yet: see its log",
+			 s->host->name);
+		return NULL;
+	}
+	return n;
+}
+
+void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
+		      struct cluster_node_seen *s)
+{
+	const struct cluster_node *conf = &c->conf->node[i];
+	uint32_t host = host_of(c->conf, conf);
+	const struct host_copy *h = cluster_newest_host(c, host);
+	const struct node_copy *n;
+
+	*s = (struct cluster_node_seen){ .conf = conf,
+					 .host = &c->conf->host[host],
+					 .state = CLUSTER_NODE_UNREAD,
+					 .index = -1,
+					 .age_ns = -1 };
+	n = find_node(h, s);
+	if (!n)
+		return;
+	s->load = &n->seen.load;
+	s->index = n->index < 0 ? -1 : n->index;
+	s->age_ns = mono_sub(now, n->seen.moved);
+	s->state = CLUSTER_NODE_FRESH;
+	if (s->age_ns <= c->conf->load.stale_ns)
+		return;
+	s->state = CLUSTER_NODE_STALE;
+	snprintf(s->note, sizeof(s->note),
+		 h->seen.link && !h->seen.why ? "%s no longer samples it: see its log"
+					      : "%s cannot be read: see resex host-list",
+		 s->host->name);
+}

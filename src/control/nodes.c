@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * nodes: the methods load-list and load-show: what each node of cluster.json carries, as this host
+ * has read it from the memory of the node's host (src/cluster), with its age. No host is called.
+ */
+#include "src/cluster/cluster.h"
+#include "src/control/methods_priv.h"
+
+static const char *source_text(uint32_t source)
+{
+	static const char *const text[LOAD_SOURCES] = { [LOAD_NONE] = "none",
+							[LOAD_ULM] = "ulm",
+							[LOAD_KLM] = "klm",
+							[LOAD_HV] = "hv",
+							[LOAD_SIM] = "sim" };
+
+	return text[source];
+}
+
+static json_t *flag_names(uint32_t flags)
+{
+	static const char *const name[] = { "simulated", "overrun", "no-wait", "idle-repaired",
+					    "disagrees" };
+	json_t *arr = json_array();
+
+	for (uint32_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
+		if (flags & 1u << i)
+			json_array_append_new(arr, json_string(name[i]));
+	return arr;
+}
+
+static void put_load(json_t *o, const struct load_record *l)
+{
+	static const char *const avg[] = { "load_avg_1", "load_avg_5", "load_avg_15" };
+
+	put_s(o, "source", source_text(l->source));
+	json_object_set_new(o, "flags", flag_names(l->flags));
+	put_u(o, "cpus", l->cpus);
+	put_u(o, "beat", l->beat);
+	put_u(o, "period_ns", l->period_ns);
+	put_u(o, "busy_ns", l->busy_ns);
+	put_u(o, "irq_ns", l->irq_ns);
+	put_u(o, "softirq_ns", l->softirq_ns);
+	put_u(o, "iowait_ns", l->iowait_ns);
+	put_u(o, "steal_ns", l->steal_ns);
+	put_u(o, "wait_ns", l->wait_ns);
+	put_u(o, "running", l->running);
+	put_u(o, "softirq_pending", l->softirq_pending);
+	for (int i = 0; i < 3; i++)
+		json_object_set_new(o, avg[i], json_real(l->load_avg[i] / 1000.0));
+	put_u(o, "queued", l->queued);
+	put_u(o, "served", l->served);
+	put_u(o, "latency_ns", l->latency_ns);
+}
+
+/* Of a node that was never read, only what cluster.json says of it is known. */
+static json_t *load_row(const struct cluster *cl, uint32_t i, struct mono now)
+{
+	static const char *const state[] = { [CLUSTER_NODE_FRESH] = "fresh",
+					     [CLUSTER_NODE_STALE] = "stale",
+					     [CLUSTER_NODE_UNREAD] = "unread" };
+	struct cluster_node_seen s;
+	json_t *o = json_object();
+
+	cluster_node_see(cl, i, now, &s);
+	put_s(o, "node", s.conf->name);
+	put_u(o, "number", s.conf->number);
+	put_s(o, "host", s.host->name);
+	put_s(o, "state", state[s.state]);
+	json_object_set_new(o, "load", s.index < 0 ? json_null() : json_integer(s.index));
+	json_object_set_new(o, "age_ms",
+			    s.age_ns < 0 ? json_null() : json_integer(s.age_ns / NS_PER_MS));
+	put_s(o, "note", s.note);
+	if (s.load)
+		put_load(o, s.load);
+	return o;
+}
+
+int cmd_load_list(struct call *c, const json_t *params, json_t **result)
+{
+	const struct cluster *cl = cluster_of(c);
+	json_t *arr;
+
+	(void)params;
+	if (!cl)
+		return c->exit;
+	arr = json_array();
+	for (uint32_t i = 0; i < cluster_conf(cl)->nodes; i++)
+		json_array_append_new(arr, load_row(cl, i, c->now));
+	*result = json_object();
+	put_cluster(*result, cl);
+	json_object_set_new(*result, "nodes", arr);
+	return 0;
+}
+
+int cmd_load_show(struct call *c, const json_t *params, json_t **result)
+{
+	const char *name = json_string_value(json_object_get(params, "node"));
+	const struct cluster *cl = cluster_of(c);
+	const struct cluster_node *n;
+
+	if (!cl)
+		return c->exit;
+	if (!name)
+		return call_fail(c, RESEX_USAGE, "node: give a node's name");
+	n = cluster_node_find(cluster_conf(cl), name);
+	if (!n)
+		return call_fail(c, RESEX_USAGE,
+				 "there is no node \"%.64s\": see resex load-list, and nodes[] of "
+				 "cluster.json",
+				 name);
+	*result = load_row(cl, (uint32_t)(n - cluster_conf(cl)->node), c->now);
+	return 0;
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* cluster_loads: the load of a host that is a node, as it is published and as another sees it. */
+#include <errno.h>
+#include <string.h>
+
+#include "tests/unit/cluster_rig.h"
+#include "tests/unit/unit.h"
+
+#define NODES                                                                                      \
+	SITE_TIMES ", \"nodes\": [{\"name\": \"n\", \"number\": 7, \"host\": \"xen1\"}], "         \
+		   "\"load\": {\"period\": \"20ms\"}"
+
+static int finish(void **state)
+{
+	sites_free(*state);
+	return 0;
+}
+
+/* Host 1 is a node, and host 2 does not know it. */
+static int one_node(void **state)
+{
+	struct sites *s = sites_new();
+
+	site_write(s, 1, "test", NODES);
+	*state = s;
+	return 0;
+}
+
+/* Both know it. */
+static int known_node(void **state)
+{
+	one_node(state);
+	site_write(*state, 2, "test", NODES);
+	return 0;
+}
+
+TEST_WITH(load__of_the_host_that_is_a_node__is_published_each_period, one_node, finish)
+{
+	struct sites *s = *state;
+	struct load_record *at, r;
+	struct mono began;
+
+	site_open(s, 1);
+	site_open(s, 2);
+	assert_null(transport_part(s->at[2].c->worker.t, TRANSPORT_LOAD));
+	at = transport_part(s->at[1].c->worker.t, TRANSPORT_LOAD);
+	assert_non_null(at);
+	site_until(s, at[7].beat);
+	began = s->now;
+	assert_int_equal(region_parse_load(&at[7], 7, &r), 0);
+	assert_int_equal(r.source, LOAD_ULM);
+	assert_int_equal(r.period_ns, 20 * MS);
+	assert_false(r.flags & LOAD_OVERRUN);
+	site_until(s, at[7].beat == r.beat + 10);
+	assert_in_range(mono_sub(s->now, began), 180 * MS, 220 * MS);
+	assert_in_range(at[7].sampled_ns - r.sampled_ns, 180 * MS, 220 * MS);
+	assert_false(at[7].flags & LOAD_OVERRUN);
+	assert_int_equal(at[6].head.seq, 0);
+	/* A step that came late: the sample in between is missed. */
+	s->now.ns += 100 * MS;
+	r = at[7];
+	site_until(s, at[7].beat > r.beat);
+	assert_true(at[7].flags & LOAD_OVERRUN);
+	assert_int_equal(at[7].beat, r.beat + 1);
+}
+
+static int fail_sample(struct load *l, struct load_record *r)
+{
+	(void)l;
+	(void)r;
+	return -EPROTO;
+}
+
+TEST_WITH(load__that_cannot_be_sampled__is_an_alarm_and_its_beat_stops, one_node, finish)
+{
+	struct load_ops failing = load_proc;
+	struct sites *s = *state;
+	struct load_record *at;
+	struct mono began;
+	uint64_t beat;
+
+	site_open(s, 1);
+	at = transport_part(s->at[1].c->worker.t, TRANSPORT_LOAD);
+	site_until(s, at[7].beat);
+	failing.sample = fail_sample;
+	s->at[1].c->worker.load_ops = &failing;
+	beat = at[7].beat;
+	site_until(s, site_has_event(s, 1, "alarm", "its load cannot be sampled: Protocol error"));
+	began = s->now;
+	site_until(s, mono_sub(s->now, began) > 500 * MS);
+	assert_int_equal(at[7].beat, beat);
+	assert_int_equal(rig_events(s->at[1].g, "alarm"), 1);
+	s->at[1].c->worker.load_ops = &load_proc;
+	site_until(s, at[7].beat > beat);
+}
+
+/* --- as another host sees it ---------------------------------------------------------- */
+
+static struct cluster_node_seen node_seen(struct sites *s, int n)
+{
+	struct cluster_node_seen x;
+
+	cluster_node_see(s->at[n].c, 0, s->now, &x);
+	return x;
+}
+
+/* A node of 2 CPUs, which are busy for 3/4 of the time. */
+static int sample_busy(struct load *l, struct load_record *r)
+{
+	(void)l;
+	r->cpus = 2;
+	r->busy_ns = (uint64_t)r->sampled_ns / 2 * 3;
+	return 0;
+}
+
+TEST_WITH(node__before_and_after_it_was_read__is_unread_then_fresh, known_node, finish)
+{
+	static struct load_ops busy; /* until the end of the host */
+	struct sites *s = *state;
+	struct cluster_node_seen x;
+
+	busy = load_proc;
+	busy.sample = sample_busy;
+	site_open(s, 2);
+	x = node_seen(s, 2);
+	assert_int_equal(x.state, CLUSTER_NODE_UNREAD);
+	assert_string_equal(x.conf->name, "n");
+	assert_string_equal(x.host->name, "xen1");
+	assert_null(x.load);
+	assert_true(x.index == -1 && x.age_ns == -1);
+	assert_non_null(strstr(x.note, "xen1 was not read yet"));
+	site_open(s, 1);
+	s->at[1].c->worker.load_ops = &busy;
+	for (int n = 2; n >= 1; n--) {
+		site_until(s, node_seen(s, n).index >= 0);
+		x = node_seen(s, n);
+		assert_int_equal(x.state, CLUSTER_NODE_FRESH);
+		assert_int_equal(x.index, 750);
+		assert_int_equal(x.load->node, 7);
+		assert_string_equal(x.note, "");
+	}
+	/* A reading each load.scan, not each scan: it is never older than that and a period. */
+	for (int i = 0; i < 300; i++) {
+		sites_ms(s);
+		assert_in_range(node_seen(s, 2).age_ns, 0, 72 * MS);
+	}
+}
+
+TEST_WITH(node__sampled_no_more__is_stale_until_it_is, known_node, finish)
+{
+	struct load_ops failing = load_proc;
+	struct sites *s = *state;
+	struct mono began;
+
+	failing.sample = fail_sample;
+	site_open(s, 1);
+	site_open(s, 2);
+	site_until(s, node_seen(s, 2).state == CLUSTER_NODE_FRESH);
+	s->at[1].c->worker.load_ops = &failing;
+	began = s->now;
+	site_until(s, node_seen(s, 2).state == CLUSTER_NODE_STALE);
+	assert_in_range(mono_sub(s->now, began), 400 * MS, 520 * MS); /* load.stale: 500 ms */
+	assert_non_null(strstr(node_seen(s, 2).note, "xen1 no longer samples it"));
+	assert_non_null(node_seen(s, 2).load);
+	s->at[1].c->worker.load_ops = &load_proc;
+	site_until(s, node_seen(s, 2).state == CLUSTER_NODE_FRESH);
+	site_kill(s, 1);
+	site_until(s, node_seen(s, 2).state == CLUSTER_NODE_STALE);
+	assert_non_null(strstr(node_seen(s, 2).note, "xen1 cannot be read"));
+	/* Times begin anew, and the index with them. */
+	site_open(s, 1);
+	site_until(s, node_seen(s, 2).state == CLUSTER_NODE_FRESH && node_seen(s, 2).index >= 0);
+}
+
+TEST_WITH(node__that_its_host_does_not_publish__is_unread, one_node, finish)
+{
+	struct sites *s = *state;
+
+	site_write(s, 2, "test", NODES);
+	site_write(s, 1, "test", SITE_TIMES);
+	site_open(s, 1);
+	site_open(s, 2);
+	site_until_up(s, 2, 1, 1);
+	assert_int_equal(node_seen(s, 2).state, CLUSTER_NODE_UNREAD);
+	assert_non_null(strstr(node_seen(s, 2).note, "xen1 publishes no node 7 \"n\""));
+	site_kill(s, 1);
+	site_write(s, 1, "test",
+		   SITE_TIMES
+		   ", \"nodes\": [{\"name\": \"other\", \"number\": 7, \"host\": \"xen1\"}]");
+	site_open(s, 1);
+	site_until(s, site_sees(s, 2, 1).host->nodes == 8);
+	assert_int_equal(node_seen(s, 2).state, CLUSTER_NODE_UNREAD);
+	assert_non_null(strstr(node_seen(s, 2).note, "xen1 publishes no node 7 \"n\""));
+}
