@@ -168,8 +168,8 @@ struct region_node {
 	struct region_record head;
 	uint32_t node; /* its number */
 	uint32_t flags;
-	uint32_t load;	  /* in 1/1000 of its capacity; above 1000: work waits */
-	uint32_t service; /* in its word, as last read by its host; 0: none */
+	uint32_t load;	  /* 0: the load record has it */
+	uint32_t service; /* 0: its word has it */
 	char name[REGION_NAME];
 	uint64_t reserved[4];
 };
