@@ -164,12 +164,15 @@ static void put_record(json_t *row, const struct cluster_conf *c, const struct p
 
 static json_t *directory_of(const struct peek_host *h)
 {
-	static const char *const name[REGION_TABLES] = { "host", "guests", "nodes", "services" };
+	static const char *const name[REGION_TABLES] = { "host", "guests", "nodes", "services",
+							 "loads" };
 	json_t *a = json_array();
 
 	for (int i = 0; i < REGION_TABLES; i++) {
 		const struct region_entry *e = &h->header.table[i];
 
+		if (!e->count) /* it publishes no loads */
+			continue;
 		json_array_append_new(
 			a, json_pack("{s:s, s:I, s:I, s:I, s:I}", "table", name[i], "part",
 				     (json_int_t)e->part, "offset", (json_int_t)e->offset, "stride",
@@ -204,7 +207,7 @@ static void add_words(json_t *services, json_t *nodes, const struct cluster_conf
 		json_array_append_new(services, service_row(c, h, i));
 	/* Also a node that its host does not describe, if it has a load, or its word a service. */
 	for (uint32_t n = 0; n < REGION_NODES_MAX; n++)
-		if (n < h->host.nodes || h->load[0][n].head.seq ||
+		if ((n < h->host.nodes && h->node[n].name[0]) || h->load[0][n].head.seq ||
 		    region_word_id(word_at(h, region_node_offset(n))))
 			json_array_append_new(nodes, node_row(c, h, n));
 }

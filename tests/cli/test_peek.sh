@@ -126,7 +126,7 @@ two_hosts() {
 	holds "$transport: one of them" \
 		'[h["name"] for h in o["hosts"]] == ["xen2"] and len(o["services"]) == 2 and o["client"] == "cache"' --as cache xen2
 	holds "$transport: the record" 'of(o["hosts"], name="xen1")["guests"] == 2 and o["hosts"][1]["says_name"] == "xen2"'
-	holds "$transport: the directory" '[t["table"] for t in o["hosts"][0]["directory"]] == ["host", "guests", "nodes", "services"]'
+	holds "$transport: the directory" '[t["table"] for t in o["hosts"][0]["directory"]] == ["host", "guests", "nodes", "services", "loads"]'
 	holds "$transport: the load of a node, of two samples" \
 		'[(n["host"], n["node"], n["name"], n["source"]) for n in o["nodes"]] == [("xen1", 3, "n1", "ulm")] and 0 <= o["nodes"][0]["load"] <= 100000 and o["nodes"][0]["load_span_ns"] > 0 and o["nodes"][0]["load_cpus"] > 0'
 	good "$transport: the same in the table" '^xen1 +3 +n1 +0 +0 +1 +[0-9]+ +ulm ' peek
