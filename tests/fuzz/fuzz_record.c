@@ -47,8 +47,8 @@ static bool text_good(const char *s, size_t size)
 	return true;
 }
 
-/* No READ of a table leads out of the part that the header names. */
-static void check_reads(const struct region_peer *p, uint32_t bytes, struct bytes *in)
+/* No READ of a table leads out of its part, as long as the header says. */
+static void check_reads(const struct region_peer *p, const uint32_t *part_bytes, struct bytes *in)
 {
 	for (int i = 0; i < REGION_TABLES; i++) {
 		enum region_which which = (enum region_which)i;
@@ -64,7 +64,9 @@ static void check_reads(const struct region_peer *p, uint32_t bytes, struct byte
 			FUZZ_REQUIRE(r[k].first == next && r[k].n > 0);
 			FUZZ_REQUIRE(r[k].offset % 8 == 0 && r[k].len % 8 == 0);
 			FUZZ_REQUIRE(r[k].len > 0 && r[k].len <= TRANSPORT_READ_MAX);
-			FUZZ_REQUIRE((uint64_t)r[k].offset + r[k].len <= bytes);
+			FUZZ_REQUIRE(r[k].part ==
+				     (i == REGION_T_LOADS ? REGION_LOADS : REGION_TABLE));
+			FUZZ_REQUIRE((uint64_t)r[k].offset + r[k].len <= part_bytes[r[k].part]);
 			FUZZ_REQUIRE((size_t)(last - in->at) < r[k].len);
 			next += r[k].n;
 		}
@@ -84,7 +86,9 @@ static bool parse_header(struct bytes *in, uint8_t control, struct region_peer *
 	if (rc == 0) {
 		FUZZ_REQUIRE(h->part_bytes[REGION_TABLE] <= TRANSPORT_PART_MAX);
 		FUZZ_REQUIRE(p->host == h->host && p->generation == h->generation);
-		check_reads(p, h->part_bytes[REGION_TABLE], in);
+		FUZZ_REQUIRE(!p->table[REGION_T_LOADS].count ||
+			     h->part_bytes[REGION_LOADS] <= TRANSPORT_OPTIONAL_MAX);
+		check_reads(p, h->part_bytes, in);
 	}
 	free(h);
 	return rc == 0;
@@ -94,12 +98,14 @@ struct own {
 	struct region r;
 	struct region_peer p;
 	uint8_t table[REGION_TABLE_BYTES] __attribute__((aligned(64)));
+	uint8_t loads[REGION_LOADS_BYTES] __attribute__((aligned(64)));
 };
 
 static void own_begin(struct own *o)
 {
 	memset(o->table, 0, sizeof(o->table));
 	region_init(&o->r, o->table, 3, 17);
+	region_init_loads(&o->r, o->loads);
 	FUZZ_REQUIRE(region_parse_header(o->table, 3, 17, &o->p) == 0);
 }
 
@@ -177,6 +183,21 @@ static void parse_service(struct bytes *in, bool right, struct own *o)
 	free(s);
 }
 
+static void parse_load(struct bytes *in, bool right, struct own *o)
+{
+	struct load_record *l = take_record(in, sizeof(*l), right, REGION_LOAD), got, again;
+	uint32_t node = l->node % REGION_NODES_MAX;
+
+	if (region_parse_load(l, node, &got) == 0) {
+		FUZZ_REQUIRE(got.node == node && got.source && got.source < LOAD_SOURCES);
+		FUZZ_REQUIRE(got.sampled_ns >= 0);
+		region_publish_load(&o->r, &got);
+		FUZZ_REQUIRE(!region_parse_load(o->loads + node * sizeof(got), node, &again));
+		FUZZ_REQUIRE(same(&got, &again, sizeof(got)));
+	}
+	free(l);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct bytes in = { data, size };
@@ -189,7 +210,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	own_begin(&own);
 	while (in.left) {
-		switch (take8(&in) % 4) {
+		switch (take8(&in) % 5) {
 		case 0:
 			parse_host(&in, right, &p, &own);
 			break;
@@ -199,8 +220,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		case 2:
 			parse_node(&in, right, &own);
 			break;
-		default:
+		case 3:
 			parse_service(&in, right, &own);
+			break;
+		default:
+			parse_load(&in, right, &own);
 		}
 	}
 	return 0;

@@ -401,12 +401,12 @@ def entry(offset, stride, count, kind, part=0):
 WORDS = [entry(4096 * i, 8, 512, 64 + i, 1) for i in range(4)]
 
 
-def region(right, magic=0x4e47525845534552, version=2, bytes_=30 * 4096, tables=None, words=WORDS):
+def region(right, magic=0x4e47525845534552, version=2, bytes_=30 * 4096, tables=None, words=WORDS, loads=0):
     entries = (tables or [entry(4096, 320, 1, 2), entry(8192, 192, 256, 3), entry(57344, 128, 256, 4),
                           entry(90112, 128, 256, 5)]) + words
     return bytes([right]) + struct.pack("<4I", 1, 832, 1, 0) + struct.pack(
-        "<QIIQ10I", magic, version, 3, 17, len(entries), 0, bytes_, 16384, 0, 0, 0, 0, 0, 0) + b"".join(
-        entries).ljust(32 * 24, b"\0") + bytes([0, 1, 0, 0, 0, 1, 250, 6, 0, 0, 0, 1])
+        "<QIIQ10I", magic, version, 3, 17, len(entries), 0, bytes_, 16384, loads, 0, 0, 0, 0, 0) + b"".join(
+        entries).ljust(32 * 24, b"\0") + bytes([0, 1, 0, 0, 0, 1, 250, 6, 0, 0, 0, 1, 0, 0, 1])
 
 
 HEAD = bytes(16)
@@ -416,6 +416,8 @@ RECORDS = {
     "guest": b"\1" + HEAD + bytes(32) + bytes(range(56)) + b"b\xc3\xa9b\x1b".ljust(64, b"\0") + bytes(24),
     "node": b"\2" + HEAD + struct.pack("<4I", 3, 1, 900, 2) + b"n3".ljust(64, b"\0") + bytes(32),
     "service": b"\3" + HEAD + struct.pack("<2I4Q", 2, 1, 5, 0, 0, 0) + b"shop".ljust(64, b"\0") + bytes(8),
+    "load": b"\4" + HEAD + struct.pack("<4IQqQ6Q6I2Q", 3, 1, 8, 2, 9, 77, 10000000, 1, 2, 3, 4, 5, 6, 1, 0, 7, 8, 9, 0,
+                                      10, 11) + bytes(112),
     "no_end": b"\3" + HEAD + struct.pack("<2I4Q", 2, 1, 5, 0, 0, 0) + b"x" * 72,
 }
 RECORD = {
@@ -429,6 +431,10 @@ RECORD = {
     "huge": region(7, bytes_=1 << 21),
     "stride": region(7, tables=[entry(4096, 512, 1, 2), entry(8192, 512, 8, 3), entry(16384, 448, 9, 4),
                                 entry(32768, 128, 3, 5)]) + RECORDS["node"],
+    "loads": region(7, words=WORDS + [entry(0, 256, 256, 6, 2)], loads=65536) + RECORDS["load"],
+    "few_loads": region(7, words=WORDS + [entry(64, 320, 8, 6, 2)], loads=4096) + RECORDS["load"],
+    "loads_beyond": region(7, words=WORDS + [entry(64, 256, 256, 6, 2)], loads=65536),
+    "loads_twice": region(7, words=WORDS + 2 * [entry(0, 256, 256, 6, 2)], loads=65536),
     "later": region(7, words=[entry(1, 2, 3, 99, 7)] + WORDS[::-1]) + RECORDS["node"],
     "twice": region(7, words=WORDS + WORDS[:1]),
     "lacks": region(7, words=WORDS[:3]),
