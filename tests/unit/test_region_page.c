@@ -219,7 +219,7 @@ TEST(page__load__is_as_in_the_header)
 	assert_page("Load", f, N(f), sizeof(struct load_record));
 }
 
-/* What region_init() says of its tables. */
+/* What region_init() says of the tables in the table part. */
 TEST(page__where_things_are__is_what_an_owner_lays_out)
 {
 	uint8_t *table = aligned_alloc(64, REGION_TABLE_BYTES);
@@ -232,13 +232,13 @@ TEST(page__where_things_are__is_what_an_owner_lays_out)
 	region_init(&r, table, 1, 1);
 	assert_int_equal(region_parse_header(table, 1, 1, &p), 0);
 	rows_open(&rows, "Layout");
-	assert_int_equal(rows.n, REGION_TABLES + 2);
-	for (uint32_t i = 0; i < REGION_TABLES; i++) {
+	assert_int_equal(rows.n, REGION_T_LOADS + 2);
+	for (uint32_t i = 0; i < REGION_T_LOADS; i++) {
 		assert_number(rows.cell[i + 1][0], p.table[i].offset);
 		assert_number(rows.cell[i + 1][1], p.table[i].stride);
 		assert_number(rows.cell[i + 1][2], p.table[i].count);
 	}
-	assert_number(rows.cell[REGION_TABLES + 1][0], REGION_TABLE_BYTES);
+	assert_number(rows.cell[REGION_T_LOADS + 1][0], REGION_TABLE_BYTES);
 	free(table);
 }
 
