@@ -136,7 +136,7 @@ CLUSTER = {
 
 
 def call(method, params=None, root=1, cluster=0):
-    return bytes([root]) + bytes(range(1, 64)) + struct.pack("<Q20s", cluster, bytes(20)) + b"".join(
+    return bytes([root]) + bytes(range(1, 65)) + struct.pack("<Q20s", cluster, bytes(20)) + b"".join(
         b'{"jsonrpc":"2.0","id":%d,"method":"%s"%s}\n'
         % (i, m.encode(), b',"params":' + p.encode() if p else b"")
         for i, (m, p) in enumerate(zip(method.split(), params or [None] * 99)))
