@@ -20,12 +20,6 @@ struct cluster *cluster_of(struct call *c)
 	return c->cluster;
 }
 
-/* null: never seen. */
-static void put_ms(json_t *o, const char *key, int64_t ns)
-{
-	json_object_set_new(o, key, ns < 0 ? json_null() : json_integer(ns / NS_PER_MS));
-}
-
 /* The same members for a host alone: a script then finds null, not a missing key. */
 void put_cluster(json_t *o, const struct cluster *cl)
 {

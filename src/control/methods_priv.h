@@ -30,6 +30,8 @@ json_t *value_us(uint64_t ns, bool known);
 void put_u(json_t *o, const char *key, uint64_t v);
 void put_s(json_t *o, const char *key, const char *v);
 void put_b(json_t *o, const char *key, bool v);
+/* In ms; ns below 0: null, it was never seen. */
+void put_ms(json_t *o, const char *key, int64_t ns);
 void put_resos(json_t *o, const char *key, struct resos r);
 void put_cap(json_t *o, const char *key, struct cap c);
 void put_identity(json_t *o, const struct guest_view *g);

@@ -68,8 +68,7 @@ static json_t *load_row(const struct cluster *cl, uint32_t i, struct mono now)
 	put_s(o, "host", s.host->name);
 	put_s(o, "state", state[s.state]);
 	json_object_set_new(o, "load", s.index < 0 ? json_null() : json_integer(s.index));
-	json_object_set_new(o, "age_ms",
-			    s.age_ns < 0 ? json_null() : json_integer(s.age_ns / NS_PER_MS));
+	put_ms(o, "age_ms", s.age_ns);
 	put_s(o, "note", s.note);
 	if (s.load)
 		put_load(o, s.load);

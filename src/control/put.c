@@ -175,3 +175,8 @@ json_t *guest_rows(struct call *c, const struct guest_entry *one,
 		json_array_append_new(arr, row(c, g));
 	return arr;
 }
+
+void put_ms(json_t *o, const char *key, int64_t ns)
+{
+	json_object_set_new(o, key, ns < 0 ? json_null() : json_integer(ns / NS_PER_MS));
+}
