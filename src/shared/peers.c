@@ -38,6 +38,10 @@ struct job {
 	struct region_read read;
 };
 
+/*
+ * What each event needs comes first, and the large arrays last: a link that comes up then touches
+ * one page.
+ */
 struct peer {
 	uint16_t host;
 	bool header_known;    /* of this generation */
@@ -45,32 +49,32 @@ struct peer {
 	bool busy, new_whole; /* of the reading that is running */
 	uint32_t link;
 	uint64_t generation;
-	struct region_peer header;
+	uint64_t changes; /* of what peers_see shows */
 
 	/* The newest complete reading. */
 	struct mono read, moved;
 	uint64_t beat; /* the newest heartbeat seen, and its generation */
 	uint64_t beat_generation;
-	struct region_host record;
-	struct region_guest guest[REGION_GUESTS_MAX];
-	struct region_service service[PEERS_SERVICES_MAX];
 	uint32_t guests, services;
 	uint64_t services_digest; /* of the host record before them; 0: they were not all read */
 	struct node_seen *node;	  /* room of them */
 	uint32_t nodes, room;
 	int why;
 	char note[128];
-	uint64_t changes; /* of what peers_see shows */
 
 	/* The reading that is running. */
 	int failed;
 	uint32_t jobs;
 	struct mono began;
-	struct job job[JOBS_MAX];
-	struct region_host new_record;
-	struct region_guest new_guest[REGION_GUESTS_MAX]; /* by place; head.seq 0: never read */
 	uint32_t asked, nodes_asked; /* guests 0 .. asked - 1 have jobs; nodes */
 	uint32_t serial;	     /* of readings */
+
+	struct region_host record, new_record; /* of the newest complete reading; of this one */
+	struct region_peer header;
+	struct job job[JOBS_MAX];
+	struct region_guest guest[REGION_GUESTS_MAX];
+	struct region_guest new_guest[REGION_GUESTS_MAX]; /* by place; head.seq 0: never read */
+	struct region_service service[PEERS_SERVICES_MAX];
 };
 
 struct peers {

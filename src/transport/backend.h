@@ -40,7 +40,7 @@ enum slot_state {
 
 struct transport_slot {
 	enum slot_state state;
-	bool told;	/* LATE: the user has its result */
+	bool told;	/* LATE: the user has its result; else not set */
 	uint32_t index; /* 0 .. TRANSPORT_SLOTS - 1 */
 	struct transport_op op;
 	uint64_t round; /* see transport_stats.rounds: 1 + the longest chain when it was posted */

@@ -370,7 +370,8 @@ int transport_add(struct transport *t, const struct transport_peer *p, struct mo
 		return 0;
 	}
 	if (!o->slot) {
-		o->slot = calloc(TRANSPORT_SLOTS, sizeof(*o->slot));
+		/* Not cleared: pages of slots that were never used are not touched. */
+		o->slot = malloc(TRANSPORT_SLOTS * sizeof(*o->slot));
 		o->free = (1u << TRANSPORT_SLOTS) - 1;
 	}
 	if (!o->slot)

@@ -158,6 +158,7 @@ static void start_operation(struct transport *t, const struct transport_op *op)
 	uint32_t i = (uint32_t)__builtin_ctz(o->free);
 	struct transport_slot *s = &o->slot[i];
 
+	s->state = SLOT_FREE; /* it may be new memory */
 	s->index = i;
 	s->op = *op;
 	s->op.len = op_len(op);
