@@ -11,10 +11,11 @@
  * A *link* has a direction: from the host that posts (the caller) to the host whose memory
  * it is (the responder). Each host opens its own links to all its peers and to itself, and
  * serves theirs. The transport opens links by itself, and opens them again after a failure,
- * with back-off. Each time, both sides prove that they hold the pre-shared key (hello.h) and
- * check that they agree (transport_conf.agreement), before the addresses and keys of the
- * region are sent. A responder destroys the old link of a host before it accepts a new one:
- * then no operation of the old link can be executed any more.
+ * with back-off, or at once when the peer has started again and calls. Each time, both sides
+ * prove that they hold the pre-shared key (hello.h) and check that they agree
+ * (transport_conf.agreement), before the addresses and keys of the region are sent. A responder
+ * destroys the old link of a host before it accepts a new one: then no operation of the old link
+ * can be executed any more.
  *
  * A *client* has a number, and calls members, but serves nothing: a tool, or a proxy. It may READ.
  * Atomics need a right that the responder has given to its number (transport_peer.rights); SEND is

@@ -93,6 +93,53 @@ TEST(backoff__short_again_once_an_operation_was_done)
 	rig_free(r);
 }
 
+/* When the peer is called next, and not before. */
+static int64_t next_call_at(struct rig *r)
+{
+	struct mono due;
+
+	transport_arm(&r->f->t, r->now, &due);
+	return due.ns;
+}
+
+TEST(backoff__ends_when_a_new_start_of_the_peer_calls)
+{
+	struct rig *r = rig_new();
+	struct hello_self first = SELF(7), again = SELF(8);
+
+	again.start = first.start + 1;
+	assert_int_equal(add(r, 2), 0);
+	poll_all(r);
+	front_down(&r->f->t, out(r, 2), -ECONNREFUSED, "is not there", r->now);
+	poll_all(r);
+	assert_true(next_call_at(r) > r->now.ns);
+	/* Refused: it changes nothing. */
+	r->f->t.conf.generation_max = 6;
+	assert_int_equal(front_proven(&r->f->t, 2, &first), -EOVERFLOW);
+	assert_true(next_call_at(r) > r->now.ns);
+	r->f->t.conf.generation_max = 0;
+	assert_int_equal(front_proven(&r->f->t, 2, &first), 0);
+	assert_int_equal(next_call_at(r), r->now.ns);
+	poll_all(r);
+	assert_int_equal(r->f->calls[2], 2);
+	/* The same start calls again: the back-off goes on. */
+	front_down(&r->f->t, out(r, 2), -ECONNREFUSED, "is not there", r->now);
+	poll_all(r);
+	assert_int_equal(front_proven(&r->f->t, 2, &first), 0);
+	assert_true(next_call_at(r) > r->now.ns);
+	assert_int_equal(front_proven(&r->f->t, 2, &again), 0);
+	poll_all(r);
+	assert_int_equal(r->f->calls[2], 3);
+	/* A call that is under way goes on. */
+	again.generation = 9;
+	again.start++;
+	assert_int_equal(front_proven(&r->f->t, 2, &again), 0);
+	poll_all(r);
+	assert_int_equal(r->f->calls[2], 3);
+	assert_int_equal(out(r, 2)->state, LINK_CALLS);
+	rig_free(r);
+}
+
 TEST(call__fails_at_once__is_a_failure_and_no_event)
 {
 	struct rig *r = rig_new();

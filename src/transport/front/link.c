@@ -480,14 +480,32 @@ void front_caller_over(struct transport *t)
 		t->hellos--;
 }
 
+/*
+ * A host that has just started, and called us, can be called: do not wait until the back-off is
+ * over. Once for each start: a host whose links break at once is still called with back-off.
+ */
+static void call_back(struct transport *t, struct transport_out *o)
+{
+	if (!o->added || o->state != LINK_WAITS)
+		return;
+	o->due = t->now;
+	if (!o->events) /* else as in front_down */
+		front_due(t, o->due);
+}
+
 int front_proven(struct transport *t, uint16_t host, const struct hello_self *peer)
 {
 	int rc = hello_listed(&t->list, host, peer);
 
 	if (rc)
 		return rc;
-	return peer->role == TRANSPORT_CLIENT ? client_fits(t, host, peer)
-					      : start_fits(t, host, peer);
+	if (peer->role == TRANSPORT_CLIENT)
+		return client_fits(t, host, peer);
+	started = peer->start != t->newest[host - 1].start;
+	rc = start_fits(t, host, peer);
+	if (!rc && started)
+		call_back(t, &t->out[host - 1]);
+	return rc;
 }
 
 static const char *why_refused(int why)
