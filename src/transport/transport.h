@@ -90,7 +90,7 @@ struct transport_op {
 	uint64_t value;		  /* CAS64: the new word; FAA64: what is added */
 	const void *data;	  /* SEND: the message; post copies it */
 	uint64_t tag;		  /* chosen by the user; comes back with the result */
-	struct mono deadline; /* a late READ takes a place on its link up to connect_ns longer */
+	struct mono deadline;	  /* a late READ takes a place on its link up to 2 s longer */
 };
 
 /* Every operation that was posted ends in exactly one of these. */
@@ -194,7 +194,7 @@ struct transport_conf {
 	int fd[TRANSPORT_PARTS];
 	/* First contents of the atomic part, bytes[TRANSPORT_WORDS] long, copied. NULL: zeros. */
 	const uint64_t *words;
-	int64_t connect_ns;			/* limit for opening a link; 0: 2 s */
+	int64_t connect_ns;			/* limit for opening a link; 0: 5 s */
 	int64_t backoff_min_ns, backoff_max_ns; /* 0: 20 ms, 2 s */
 	/* Limits; further callers are disconnected. Half is reserved for our hosts' addresses. */
 	uint32_t hellos_max;	/* unproven callers at once; 0: 8 */

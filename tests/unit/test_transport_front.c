@@ -483,7 +483,7 @@ TEST(deadline__of_a_read__completes_before_the_user_looks)
 	rig_free(r);
 }
 
-/* connect_ns after its deadline. */
+/* 2 s after its deadline. */
 TEST(deadline__of_a_read__long_passed__ends_the_link)
 {
 	struct rig *r = rig_up();

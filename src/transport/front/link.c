@@ -14,6 +14,8 @@
 
 #include "src/transport/front/front.h"
 
+#define LATE_NS (2 * NS_PER_S)
+
 static uint32_t xorshift(uint32_t *x)
 {
 	*x ^= *x << 13;
@@ -230,10 +232,10 @@ static void call_peer(struct transport *t, struct transport_out *o, struct mono 
 		front_down(t, o, rc, strerror(-rc), now);
 }
 
-/* A READ that is late holds a slot of the link. This long after its deadline the link ends. */
-static struct mono late_limit(const struct transport *t, const struct transport_slot *s)
+/* A READ that is late holds a slot of the link. LATE_NS after its deadline the link ends. */
+static struct mono late_limit(const struct transport_slot *s)
 {
-	return mono_add(s->op.deadline, t->conf.connect_ns);
+	return mono_add(s->op.deadline, LATE_NS);
 }
 
 /* Of the slots in the mask, is one overdue whose kind is not READ? */
@@ -248,10 +250,10 @@ static bool any_overdue(const struct transport_out *o, uint32_t mask, struct mon
 	return false;
 }
 
-static bool any_stuck(const struct transport *t, const struct transport_out *o, struct mono now)
+static bool any_stuck(const struct transport_out *o, struct mono now)
 {
 	for (uint32_t mask = o->late; mask; mask &= mask - 1)
-		if (late_limit(t, &o->slot[__builtin_ctz(mask)]).ns <= now.ns)
+		if (late_limit(&o->slot[__builtin_ctz(mask)]).ns <= now.ns)
 			return true;
 	return false;
 }
@@ -284,7 +286,7 @@ static void link_deadlines(struct transport *t, struct transport_out *o, struct 
 {
 	if (any_overdue(o, o->sent, now))
 		front_down(t, o, -ETIME, "did not answer an operation before its deadline", now);
-	else if (any_stuck(t, o, now))
+	else if (any_stuck(o, now))
 		front_down(t, o, -ETIME, "did not answer a READ for long after its deadline", now);
 	else
 		lose_overdue(t, o, now);
@@ -307,7 +309,7 @@ static void link_due(struct transport *t, const struct transport_out *o)
 	for (uint32_t mask = o->waits | o->sent; mask; mask &= mask - 1)
 		front_due(t, o->slot[__builtin_ctz(mask)].op.deadline);
 	for (uint32_t mask = o->late; mask; mask &= mask - 1)
-		front_due(t, late_limit(t, &o->slot[__builtin_ctz(mask)]));
+		front_due(t, late_limit(&o->slot[__builtin_ctz(mask)]));
 }
 
 void links_timers(struct transport *t, struct mono now)
@@ -496,6 +498,7 @@ static void call_back(struct transport *t, struct transport_out *o)
 int front_proven(struct transport *t, uint16_t host, const struct hello_self *peer)
 {
 	int rc = hello_listed(&t->list, host, peer);
+	bool started;
 
 	if (rc)
 		return rc;

@@ -360,7 +360,7 @@ static int conf_defaults(struct transport_conf *c)
 	int rc = 0;
 
 	if (!c->connect_ns)
-		c->connect_ns = 2 * NS_PER_S;
+		c->connect_ns = 5 * NS_PER_S;
 	if (!c->backoff_min_ns)
 		c->backoff_min_ns = 20 * NS_PER_MS;
 	if (!c->backoff_max_ns)
