@@ -9,6 +9,8 @@
 #ifndef RESEX_LOAD_LOAD_H
 #define RESEX_LOAD_LOAD_H
 
+#include <stddef.h>
+
 #include "resex/load_abi.h"
 #include "src/core/units.h"
 

@@ -22,7 +22,7 @@ set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 out=${FUZZ_OUT:-$top/build-fuzz}
 CC=${FUZZ_CC:-clang}
-flags="-std=gnu11 -g -O1 -fno-omit-frame-pointer -DFUZZING"
+flags="-std=gnu11 -D_GNU_SOURCE= -Werror=implicit-function-declaration -g -O1 -fno-omit-frame-pointer -DFUZZING"
 san="-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 cov="-fprofile-instr-generate -fcoverage-mapping"
 libs="-ljansson -luuid -lisal -lnettle"
@@ -33,6 +33,7 @@ targets() {
 	cat <<'END'
 hello | src/transport/front/hello.c | src/transport/front/hello.c | 90 | src/transport/front/hello.c | s/message + len - MAC, MAC);/message + len - MAC, 8);/
 tcp | src/transport/front/hello.c src/transport/tcp/call.c src/transport/tcp/conn.c src/transport/tcp/serve.c src/transport/tcp/wire.c src/transport/front/address.c | src/transport/tcp/serve.c src/transport/tcp/wire.c | 90 | src/transport/tcp/serve.c | s/op->offset + op->len > r->bytes/op->offset > r->bytes/
+proc | src/load/proc_text.c | src/load/proc_text.c | 95 | src/load/proc_text.c | s/if (\*v > (most - digit) \/ 10)/if (*v > most)/
 record | src/shared/record.c src/shared/region.c src/util/utf8.c | src/shared/record.c src/shared/region.c | 90 | src/shared/region.c | s/t->stride <= bytes - t->offset/t->stride <= bytes/
 registry | ibmon/registry.c ibmon/latency.c src/core/stats.c src/core/window.c ibmon/ring/open.c ibmon/ring/ring.c ibmon/ring/rxe.c ibmon/ring/rxe_cq.c ibmon/ring/rxe_psn.c ibmon/ring/rxe_run.c ibmon/ring/mtu.c | ibmon/registry.c ibmon/latency.c | 93 | ibmon/registry.c | s/g->frames > frames - g->first_frame)/g->first_frame > frames)/
 ring | ibmon/ring/open.c ibmon/ring/ring.c ibmon/ring/rxe.c ibmon/ring/rxe_cq.c ibmon/ring/rxe_psn.c ibmon/ring/rxe_run.c ibmon/ring/mtu.c | ibmon/ring/ring.c ibmon/ring/rxe.c ibmon/ring/rxe_cq.c ibmon/ring/rxe_psn.c ibmon/ring/rxe_run.c | 90 | ibmon/ring/rxe_psn.c | s/e->opcode >= RING_RXE_OPCODES || //

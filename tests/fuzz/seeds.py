@@ -548,6 +548,24 @@ TCP = {
 }
 
 
+# --- proc: a byte for the file, its text (fuzz_proc.c) -------------------------------
+
+STAT = "cpu  74608 2520 24433 1117073 6176 4054 999 12 0 0\n"
+
+PROC = {
+    "stat": "\0" + STAT + "cpu0 1 2\ncpu1 3 4\nintr 12 0\nctxt 7\n",
+    "stat_no_cpus": "\0" + STAT + "intr 12 0\n",
+    "stat_short": "\0cpu  1 2 3\ncpu0 1\n",
+    "stat_too_high": "\0cpu  1 2 3 4 5 6 7 18446744073709551616\ncpu0 1\n",
+    "stat_many": "\0" + STAT + "cpu\n" * 1000,
+    "loadavg": "\0010.42 1.05 12.00 3/567 8910\n",
+    "loadavg_odd": "\0010.4 1.05 12.00 3/567 8910\n",
+    "pressure": "\2some avg10=0.00 avg60=1.50 avg300=0.12 total=123456789\nfull avg10=0.00 total=1\n",
+    "pressure_none": "\2some avg10=0.00\n",
+    "pressure_too_high": "\2some total=18446744073709551\n",
+}
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -557,6 +575,7 @@ def main():
     write(sys.argv[1], "control", CONTROL)
     write(sys.argv[1], "hello", HELLO)
     write(sys.argv[1], "methods", METHODS)
+    write(sys.argv[1], "proc", PROC)
     write(sys.argv[1], "record", RECORD)
     write(sys.argv[1], "registry", REGISTRY_SEEDS)
     write(sys.argv[1], "ring", RING_SEEDS)
