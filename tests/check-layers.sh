@@ -34,7 +34,8 @@ src/hv/xen/*           src/hv/xen/ src/hv/hv.h src/hv/store.h src/hv/backends.h 
 src/hv/sim*            src/hv/hv.h src/hv/backends.h src/core/ src/util/ src/sim/hyp.h resex/guest_abi.h config.h @libc
 src/hv/store*          src/hv/store.h src/hv/hv.h src/core/ @libc
 src/hv/*               src/hv/hv.h src/hv/dom.h src/hv/backends.h src/core/ src/util/ config.h @libc
-src/sim/*              src/sim/ src/core/ resex/guest_abi.h config.h @libc
+src/sim/web*           src/sim/web.h src/sim/web_priv.h src/sim/model.h src/core/ resex/load_abi.h @libc
+src/sim/*              src/sim/ !src/sim/web.h !src/sim/web_priv.h src/core/ resex/guest_abi.h config.h @libc
 src/transport/verbs/*    src/transport/verbs/ src/transport/backend.h src/core/hostset.h src/core/units.h src/util/ config.h @libc infiniband/ rdma/
 src/transport/tcp/*      src/transport/tcp/ src/transport/backend.h src/core/hostset.h src/core/units.h src/util/ config.h @libc
 src/transport/shm/*      src/transport/shm/ src/transport/backend.h src/transport/transport.h src/core/hostset.h src/core/units.h src/util/ config.h @libc
@@ -324,6 +325,7 @@ src/engine/plant.c|#include "src/lab/scenario.h"|may not include src/lab/scenari
 src/engine/plant.c|#include "src/guests/guests_priv.h"|may not include src/guests/guests_priv.h
 src/lab/plant.c|#include "src/cli/out.h"|may not include src/cli/out.h
 src/lab/plant.c|#include "src/sim/model.h"|may not include src/sim/model.h
+src/sim/web_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
 src/reconf/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
 src/reconf/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
 src/transport/verbs/plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h

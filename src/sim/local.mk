@@ -21,4 +21,8 @@ libsim_a_SOURCES = \
 	src/sim/server.c \
 	src/sim/task.c \
 	src/sim/timer.c \
-	src/sim/watch.c
+	src/sim/watch.c \
+	src/sim/web.c src/sim/web.h src/sim/web_priv.h \
+	src/sim/web_clock.c \
+	src/sim/web_node.c \
+	src/sim/web_work.c

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SIMULATOR: the clients and the front-ends of the web cluster; see web.h.
+#include "src/sim/web.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "src/sim/web_priv.h"
+
+/* --- requests --------------------------------------------------------------------- */
+
+static bool measured(const struct web *w)
+{
+	return w->now >= w->c.warmup_ns;
+}
+
+static void under_way(struct web *w, uint32_t job, uint32_t frontend)
+{
+	uint32_t first = w->first[frontend];
+
+	w->job[job].before = WEB_NOBODY;
+	w->job[job].after = first;
+	if (first != WEB_NOBODY)
+		w->job[first].before = job;
+	w->first[frontend] = job;
+}
+
+static void answered(struct web *w, uint32_t job)
+{
+	struct web_job *j = &w->job[job];
+
+	if (j->before == WEB_NOBODY)
+		w->first[j->frontend] = j->after;
+	else
+		w->job[j->before].after = j->after;
+	if (j->after != WEB_NOBODY)
+		w->job[j->after].before = j->before;
+	j->next = w->free;
+	w->free = job;
+}
+
+uint32_t web_own(const struct web *w, uint32_t frontend, uint32_t node, int64_t after_ns)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = w->first[frontend]; i != WEB_NOBODY; i = w->job[i].after)
+		n += w->job[i].node == node && w->job[i].sent_ns > after_ns;
+	return n;
+}
+
+static void send_request(struct web *w, uint32_t frontend, uint32_t client)
+{
+	uint32_t node = w->ops->choose(w->ops->arg, w, frontend, w->now);
+	uint32_t document = web_document(w), job;
+
+	if (node >= w->c.nodes) {
+		w->error = -EINVAL;
+		return;
+	}
+	w->res->sent++;
+	job = web_job_new(w, WEB_REQUEST, node);
+	if (job == WEB_NOBODY) {
+		w->res->refused++;
+		return;
+	}
+	w->job[job].frontend = frontend;
+	w->job[job].client = client;
+	w->job[job].document = document;
+	w->job[job].sent_ns = w->now;
+	under_way(w, job, frontend);
+	web_at(w, w->now + w->c.network_ns, WEB_ARRIVE, job, 0);
+}
+
+static void arrive(struct web *w, uint32_t job)
+{
+	struct web_job *j = &w->job[job];
+
+	j->left_ns = web_demand(w, j->node, j->document);
+	w->demand_ns += (uint64_t)j->left_ns;
+	w->demands++;
+	web_node_add(w, job);
+}
+
+static void answer(struct web *w, uint32_t job)
+{
+	const struct sim_vary vary = { SIM_VARY_PHASES, 1000 };
+	struct web_job *j = &w->job[job];
+
+	w->res->served++;
+	if (measured(w)) {
+		w->res->measured++;
+		w->res->by_node[j->node]++;
+		w->latency_ns += (uint64_t)(w->now - j->sent_ns);
+	}
+	if (j->client != WEB_NOBODY)
+		web_at(w, w->now + sim_draw(&w->rand, &vary, w->c.think_ns), WEB_NEXT, j->client,
+		       0);
+	answered(w, job);
+}
+
+/* The next requests of an open loop, and when those after them come. */
+static void open_loop(struct web *w, uint32_t frontend)
+{
+	const struct sim_vary vary = { SIM_VARY_PHASES, 1000 };
+	uint64_t mean = (uint64_t)NS_PER_S * w->c.frontends * w->c.burst / w->c.rate;
+
+	for (uint32_t i = 0; i < w->c.burst; i++)
+		send_request(w, frontend, WEB_NOBODY);
+	web_at(w, w->now + sim_draw(&w->rand, &vary, (int64_t)mean), WEB_OPEN, frontend, 0);
+}
+
+/* --- READs ------------------------------------------------------------------------ */
+
+static void scan(struct web *w, uint32_t frontend)
+{
+	web_at(w, w->now + w->c.read_ns / 2, WEB_FETCH, frontend, 0);
+	web_at(w, w->now + w->c.scan_ns, WEB_SCAN, frontend, 0);
+}
+
+static void fetch(struct web *w, uint32_t frontend)
+{
+	for (uint32_t i = 0; i < w->c.nodes; i++)
+		w->fetched[frontend][i] = w->node[i].page;
+	web_at(w, w->now + w->c.read_ns - w->c.read_ns / 2, WEB_LOADED, frontend, 0);
+}
+
+static void loaded(struct web *w, uint32_t frontend)
+{
+	for (uint32_t i = 0; w->ops->loaded && i < w->c.nodes; i++)
+		if (w->fetched[frontend][i].beat)
+			w->ops->loaded(w->ops->arg, frontend, i, &w->fetched[frontend][i]);
+}
+
+/* --- the run ---------------------------------------------------------------------- */
+
+static void measure(struct web *w)
+{
+	if (measured(w) && w->now > w->c.warmup_ns)
+		web_measure(w);
+	else
+		for (uint32_t i = 0; i < w->c.nodes; i++) {
+			web_node_advance(w, &w->node[i]);
+			w->node[i].measured_ns = w->node[i].busy_ns;
+		}
+	web_at(w, w->now + w->c.interval_ns, WEB_MEASURE, 0, 0);
+}
+
+static void handle(struct web *w, const struct web_event *e)
+{
+	switch (e->kind) {
+	case WEB_NEXT:
+		send_request(w, e->a % w->c.frontends, e->a);
+		break;
+	case WEB_OPEN:
+		open_loop(w, e->a);
+		break;
+	case WEB_ARRIVE:
+		arrive(w, e->a);
+		break;
+	case WEB_SLICE:
+		web_node_slice(w, e->a, e->b);
+		break;
+	case WEB_ANSWER:
+		answer(w, e->a);
+		break;
+	case WEB_WAKE:
+		w->job[e->a].left_ns = w->c.run_ns;
+		web_node_add(w, e->a);
+		break;
+	case WEB_SAMPLE:
+		web_sample_all(w);
+		web_at(w, w->now + w->c.sample_ns, WEB_SAMPLE, 0, 0);
+		break;
+	case WEB_SCAN:
+		scan(w, e->a);
+		break;
+	case WEB_FETCH:
+		fetch(w, e->a);
+		break;
+	case WEB_LOADED:
+		loaded(w, e->a);
+		break;
+	case WEB_MEASURE:
+		measure(w);
+		break;
+	}
+}
+
+static bool in_range(int64_t ns, int64_t least)
+{
+	return ns >= least && ns <= WEB_NS_MAX;
+}
+
+static bool valid(const struct web_conf *c)
+{
+	bool sizes = c->nodes && c->nodes <= WEB_NODES_MAX && c->cpus && c->cpus <= WEB_CPUS_MAX &&
+		     c->frontends && c->frontends <= WEB_FRONTENDS_MAX &&
+		     c->clients <= WEB_CLIENTS_MAX && c->documents &&
+		     c->documents <= WEB_DOCUMENTS_MAX && c->alpha <= 10000 &&
+		     c->loaded_nodes <= c->nodes && c->burners <= 256;
+	bool loop = c->clients || (c->rate && c->rate <= 10000000 && c->burst && c->burst <= 1024);
+	bool times = in_range(c->think_ns, 0) && in_range(c->network_ns, 1) &&
+		     in_range(c->slice_ns, 0) && in_range(c->warmup_ns, 0) &&
+		     in_range(c->duration_ns, 1) && in_range(c->interval_ns, 1) &&
+		     in_range(c->miss_ns, 1) && in_range(c->hit_ns, 1);
+	bool burners = !c->burners || (in_range(c->run_ns, 1) && in_range(c->sleep_ns, 1));
+	bool loads = c->source == LOAD_NONE ||
+		     (c->source < LOAD_SOURCES && in_range(c->sample_ns, 1) &&
+		      in_range(c->sample_cpu_ns, 1) && in_range(c->scan_ns, 1) &&
+		      in_range(c->read_ns, 0) && c->read_ns < c->scan_ns);
+
+	return sizes && loop && times && burners && loads;
+}
+
+/* Front-ends and clients begin at random times, so that they do not go in step. */
+static void begin(struct web *w)
+{
+	for (uint32_t i = 0; i < w->c.frontends; i++)
+		w->first[i] = WEB_NOBODY;
+	web_nodes_start(w);
+	for (uint32_t i = 0; i < w->c.clients; i++)
+		web_at(w, (int64_t)sim_rand_below(&w->rand, NS_PER_MS), WEB_NEXT, i, 0);
+	for (uint32_t i = 0; !w->c.clients && i < w->c.frontends; i++)
+		web_at(w, (int64_t)sim_rand_below(&w->rand, NS_PER_MS), WEB_OPEN, i, 0);
+	web_at(w, w->c.warmup_ns, WEB_MEASURE, 0, 0);
+	if (w->c.source == LOAD_NONE)
+		return;
+	web_at(w, 0, WEB_SAMPLE, 0, 0);
+	for (uint32_t i = 0; i < w->c.frontends; i++)
+		web_at(w, (int64_t)sim_rand_below(&w->rand, (uint64_t)w->c.scan_ns), WEB_SCAN, i,
+		       0);
+}
+
+static void finish(struct web *w)
+{
+	struct web_result *r = w->res;
+
+	for (uint32_t i = 0; i < w->c.frontends; i++)
+		for (uint32_t j = w->first[i]; j != WEB_NOBODY; j = w->job[j].after)
+			r->under_way++;
+	r->tps = (uint64_t)((unsigned __int128)r->measured * 1000 * NS_PER_S /
+			    (uint64_t)w->c.duration_ns);
+	r->latency_ns = r->measured ? (uint64_t)(w->latency_ns / r->measured) : 0;
+	r->demand_ns = w->demands ? (uint64_t)(w->demand_ns / w->demands) : 0;
+	r->variance = r->intervals ? (uint64_t)(w->variance / r->intervals) : 0;
+	r->busy_ns = w->busy_ns;
+	r->cpu_ns = (uint64_t)w->c.interval_ns * r->intervals * w->c.cpus * w->c.nodes;
+}
+
+int web_run(const struct web_conf *c, const struct web_ops *ops, struct web_result *res)
+{
+	struct web *w;
+	int rc;
+
+	if (!valid(c))
+		return -EINVAL;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	*res = (struct web_result){ .sent = 0 };
+	w->c = *c;
+	w->ops = ops;
+	w->res = res;
+	w->free = WEB_NOBODY;
+	/* What is asked for does not depend on what the policy draws. */
+	w->rand.state = c->seed;
+	w->rand_work.state = ~c->seed;
+	w->job = calloc(WEB_JOBS_MAX, sizeof(*w->job));
+	rc = w->job ? web_work_open(w) : -ENOMEM;
+	if (!rc)
+		begin(w);
+	while (!rc && w->events && w->heap[0].at < c->warmup_ns + c->duration_ns) {
+		struct web_event e = web_take(w);
+
+		w->now = e.at;
+		handle(w, &e);
+		rc = w->error;
+	}
+	if (!rc)
+		finish(w);
+	web_work_close(w);
+	free(w->job);
+	free(w->heap);
+	free(w);
+	return rc;
+}

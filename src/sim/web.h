@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * web: a SIMULATED cluster of web servers behind front-ends, as in section 5 of Vaidyanathan et
+ * al., Accurate Load Monitoring (OSU-CISRC-7/05-TR49). It knows no policy: it asks for a node for
+ * each request, and the throughput follows from demands, queues and CPUs.
+ *
+ *	client -> front-end: choose() -> network -> node: queue, CPU -> network -> client
+ *	node: page with a load record <- READ each scan by each front-end -> loaded()
+ *
+ * A record is old in three ways: it was sampled before the READ (by a process that waits for a CPU
+ * of the node like all others: LOAD_ULM; by a tick: LOAD_KLM, LOAD_HV), the READ takes time, and it
+ * is used until the next one. All follows from the seed.
+ */
+#ifndef RESEX_SIM_WEB_H
+#define RESEX_SIM_WEB_H
+
+#include "resex/load_abi.h"
+#include "src/core/units.h"
+
+enum {
+	WEB_NODES_MAX = 64,
+	WEB_CPUS_MAX = 64,
+	WEB_FRONTENDS_MAX = 64,
+	WEB_CLIENTS_MAX = 4096,
+	WEB_DOCUMENTS_MAX = 16384,
+	WEB_JOBS_MAX = 65536, /* under way at once; more are refused */
+	WEB_SERIES_MAX = 4096,
+};
+
+/* Times are in ns, 0 .. WEB_NS_MAX. */
+#define WEB_NS_MAX (3600 * NS_PER_S)
+
+struct web_conf {
+	uint64_t seed;
+	uint32_t nodes, cpus; /* CPUs of each node */
+	uint32_t frontends;
+	uint32_t clients;   /* of all front-ends, closed loop: one request each; 0: open loop */
+	uint64_t rate;	    /* open loop: requests a second */
+	uint32_t burst;	    /* open loop: requests that come at once */
+	int64_t think_ns;   /* closed loop: mean, exponential */
+	int64_t network_ns; /* one way, of a request and of its answer */
+	int64_t slice_ns; /* processes of a node take turns after it; 0: first come, first served */
+	int64_t warmup_ns, duration_ns; /* only the duration is measured */
+	int64_t interval_ns;		/* of one figure of the variance */
+	/* Documents: the i-th is asked for with a weight of 1 / i^alpha. */
+	uint32_t documents, alpha; /* alpha in 1/1000 */
+	uint32_t cached;	   /* documents in the cache of a node, least recently used go */
+	int64_t miss_ns, hit_ns;   /* mean CPU time of a document */
+	uint32_t spread; /* CPU time of documents: 0: the mean; 1: exponential around it */
+	/* Other processes, on the first nodes: each runs for run_ns, then sleeps for sleep_ns. */
+	uint32_t loaded_nodes, burners;
+	int64_t run_ns, sleep_ns;
+	/* Loads. LOAD_NONE: there are none. */
+	enum load_source source;
+	int64_t sample_ns;     /* between two samples */
+	int64_t sample_cpu_ns; /* LOAD_ULM: CPU time of one */
+	int64_t scan_ns;       /* between two READs of all nodes by one front-end */
+	int64_t read_ns;       /* a READ takes this; below scan_ns */
+};
+
+struct web;
+
+struct web_ops {
+	void *arg;
+	/* The node, below nodes, of the next request of this front-end. */
+	uint32_t (*choose)(void *arg, const struct web *w, uint32_t frontend, int64_t now);
+	/* A READ has come back. May be NULL. */
+	void (*loaded)(void *arg, uint32_t frontend, uint32_t node, const struct load_record *r);
+};
+
+struct web_result {
+	uint64_t sent, served, refused, under_way; /* in all; sent is the sum of the others */
+	uint64_t measured;			   /* requests served in the duration */
+	uint64_t tps;				   /* of these, in 1/1000 a second */
+	uint64_t latency_ns;			   /* their mean */
+	uint64_t demand_ns;			   /* mean CPU time of a request */
+	uint64_t busy_ns, cpu_ns; /* in the duration: CPU time of all processes; that there was */
+	/*
+	 * Figure 8: of each interval the variance, over the nodes, of the part of its CPU time that
+	 * a node spent, in 1/1000; and the mean of these.
+	 */
+	uint64_t variance;
+	uint32_t intervals;
+	uint32_t series[WEB_SERIES_MAX]; /* of the first intervals */
+	uint64_t by_node[WEB_NODES_MAX]; /* requests served in the duration */
+};
+
+/* Requests of this front-end to this node that are under way, and were sent after the time. */
+uint32_t web_own(const struct web *w, uint32_t frontend, uint32_t node, int64_t after_ns);
+
+/*
+ * Run the cluster from nothing to its end. 0; -EINVAL: c is out of range, or choose() gave a node
+ * that is not there; -ENOMEM.
+ */
+int web_run(const struct web_conf *c, const struct web_ops *ops, struct web_result *res);
+
+#endif

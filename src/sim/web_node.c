@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SIMULATOR: a node of the web cluster: processes that want CPUs, and the load record it shows.
+#include <assert.h>
+
+#include "src/sim/web_priv.h"
+
+void web_node_advance(struct web *w, struct web_node *n)
+{
+	int64_t ns = w->now - n->changed_ns;
+
+	n->busy_ns += (uint64_t)ns * n->on_cpu;
+	n->wait_ns += n->queued ? (uint64_t)ns : 0;
+	n->changed_ns = w->now;
+}
+
+static void begin_slice(struct web *w, uint32_t node, uint32_t cpu)
+{
+	struct web_node *n = &w->node[node];
+	int64_t ns = w->job[n->running[cpu]].left_ns;
+
+	if (w->c.slice_ns && ns > w->c.slice_ns)
+		ns = w->c.slice_ns;
+	n->since[cpu] = w->now;
+	web_at(w, w->now + ns, WEB_SLICE, node, cpu);
+}
+
+static void put_on_cpu(struct web *w, uint32_t node, uint32_t cpu, uint32_t job)
+{
+	w->node[node].running[cpu] = job;
+	w->node[node].on_cpu++;
+	begin_slice(w, node, cpu);
+}
+
+static void queue_push(struct web *w, struct web_node *n, uint32_t job)
+{
+	w->job[job].next = WEB_NOBODY;
+	if (n->queued++)
+		w->job[n->tail].next = job;
+	else
+		n->head = job;
+	n->tail = job;
+}
+
+void web_node_add(struct web *w, uint32_t job)
+{
+	uint32_t node = w->job[job].node;
+	struct web_node *n = &w->node[node];
+
+	web_node_advance(w, n);
+	for (uint32_t cpu = 0; cpu < w->c.cpus; cpu++)
+		if (n->running[cpu] == WEB_NOBODY) {
+			put_on_cpu(w, node, cpu, job);
+			return;
+		}
+	queue_push(w, n, job);
+}
+
+/* The process of a job has had all its CPU time. */
+static void job_over(struct web *w, uint32_t job)
+{
+	struct web_job *j = &w->job[job];
+
+	if (j->kind == WEB_REQUEST)
+		web_at(w, w->now + w->c.network_ns, WEB_ANSWER, job, 0);
+	else if (j->kind == WEB_BURNER)
+		web_at(w, w->now + w->c.sleep_ns, WEB_WAKE, job, 0);
+	else
+		j->busy = false;
+}
+
+void web_node_slice(struct web *w, uint32_t node, uint32_t cpu)
+{
+	struct web_node *n = &w->node[node];
+	uint32_t job = n->running[cpu], next;
+
+	web_node_advance(w, n);
+	w->job[job].left_ns -= w->now - n->since[cpu];
+	if (w->job[job].left_ns && !n->queued) {
+		begin_slice(w, node, cpu);
+		return;
+	}
+	if (!w->job[job].left_ns) {
+		/* A sampler sees itself, as a reader of /proc does. */
+		if (w->job[job].kind == WEB_SAMPLER)
+			web_publish(w, node);
+		n->served += w->job[job].kind == WEB_REQUEST;
+	} else {
+		queue_push(w, n, job);
+	}
+	n->running[cpu] = WEB_NOBODY;
+	n->on_cpu--;
+	if (n->queued) {
+		next = n->head;
+		n->head = w->job[next].next;
+		n->queued--;
+		put_on_cpu(w, node, cpu, next);
+	}
+	if (!w->job[job].left_ns)
+		job_over(w, job);
+}
+
+/* --- loads ------------------------------------------------------------------------ */
+
+/* What the source can see: dom0 does not see which processes of a guest wait. */
+void web_publish(struct web *w, uint32_t node)
+{
+	struct web_node *n = &w->node[node];
+	struct load_record *r = &n->page;
+
+	web_node_advance(w, n);
+	r->beat++;
+	r->sampled_ns = w->now;
+	r->busy_ns = n->busy_ns;
+	if (w->c.source == LOAD_HV)
+		return;
+	r->wait_ns = n->wait_ns;
+	r->running = n->on_cpu + n->queued;
+	r->served = n->served;
+}
+
+/* ULM: wake the process. One that still waits for a CPU misses this sample. */
+static void wake_sampler(struct web *w, uint32_t node)
+{
+	struct web_job *j = &w->job[w->node[node].sampler];
+
+	if (j->busy) {
+		w->node[node].page.flags |= LOAD_OVERRUN;
+		return;
+	}
+	w->node[node].page.flags &= ~(uint32_t)LOAD_OVERRUN;
+	j->busy = true;
+	j->left_ns = w->c.sample_cpu_ns;
+	web_node_add(w, w->node[node].sampler);
+}
+
+void web_sample_all(struct web *w)
+{
+	for (uint32_t i = 0; i < w->c.nodes; i++) {
+		if (w->c.source == LOAD_ULM)
+			wake_sampler(w, i);
+		else
+			web_publish(w, i);
+	}
+}
+
+static void start_burners(struct web *w, uint32_t node)
+{
+	for (uint32_t i = 0; i < w->c.burners; i++) {
+		uint32_t job = web_job_new(w, WEB_BURNER, node);
+		uint64_t cycle = (uint64_t)(w->c.run_ns + w->c.sleep_ns);
+
+		web_at(w, (int64_t)sim_rand_below(&w->rand, cycle), WEB_WAKE, job, 0);
+	}
+}
+
+void web_nodes_start(struct web *w)
+{
+	for (uint32_t i = 0; i < w->c.nodes; i++) {
+		struct web_node *n = &w->node[i];
+
+		for (uint32_t cpu = 0; cpu < w->c.cpus; cpu++)
+			n->running[cpu] = WEB_NOBODY;
+		n->page = (struct load_record){ .node = i,
+						.source = w->c.source,
+						.cpus = w->c.cpus,
+						.period_ns = (uint64_t)w->c.sample_ns };
+		n->page.flags = LOAD_SIMULATED | (w->c.source == LOAD_HV ? LOAD_NO_WAIT : 0);
+		if (w->c.source == LOAD_ULM)
+			n->sampler = web_job_new(w, WEB_SAMPLER, i);
+		if (i < w->c.loaded_nodes)
+			start_burners(w, i);
+	}
+}
+
+/* --- figure 8 --------------------------------------------------------------------- */
+
+void web_measure(struct web *w)
+{
+	uint64_t part[WEB_NODES_MAX], sum = 0, squares = 0, mean;
+	uint64_t capacity = (uint64_t)w->c.interval_ns * w->c.cpus;
+
+	for (uint32_t i = 0; i < w->c.nodes; i++) {
+		struct web_node *n = &w->node[i];
+
+		web_node_advance(w, n);
+		part[i] = (n->busy_ns - n->measured_ns) * 1000 / capacity;
+		w->busy_ns += n->busy_ns - n->measured_ns;
+		n->measured_ns = n->busy_ns;
+		sum += part[i];
+	}
+	assert(w->c.nodes); /* valid() */
+	mean = sum / w->c.nodes;
+	for (uint32_t i = 0; i < w->c.nodes; i++) {
+		uint64_t off = part[i] > mean ? part[i] - mean : mean - part[i];
+
+		squares += off * off;
+	}
+	if (w->res->intervals < WEB_SERIES_MAX)
+		w->res->series[w->res->intervals] = (uint32_t)(squares / w->c.nodes);
+	w->res->intervals++;
+	w->variance += squares / w->c.nodes;
+}

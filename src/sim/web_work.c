@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SIMULATOR: which documents are asked for, and what they cost a node of the web cluster.
+/*
+ * The i-th document is asked for with a weight of 1 / i^alpha (Zipf; section 5 of the paper). What
+ * a document costs is drawn once for it; a node that has it in its cache pays less.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "src/sim/web_priv.h"
+
+enum { COST_ONE = 1024 };
+
+static int cache_open(struct web_cache *c, uint32_t documents)
+{
+	c->newest = c->oldest = WEB_NOBODY;
+	c->before = calloc(documents, sizeof(*c->before));
+	c->after = calloc(documents, sizeof(*c->after));
+	for (uint32_t i = 0; c->before && i < documents; i++)
+		c->before[i] = i; /* itself: not held */
+	return c->before && c->after ? 0 : -ENOMEM;
+}
+
+static bool cache_has(const struct web_cache *c, uint32_t d)
+{
+	return c->before[d] != d;
+}
+
+static void cache_remove(struct web_cache *c, uint32_t d)
+{
+	uint32_t before = c->before[d], after = c->after[d];
+
+	if (before == WEB_NOBODY)
+		c->newest = after;
+	else
+		c->after[before] = after;
+	if (after == WEB_NOBODY)
+		c->oldest = before;
+	else
+		c->before[after] = before;
+	c->before[d] = d;
+	c->held--;
+}
+
+static void cache_put(struct web_cache *c, uint32_t d)
+{
+	c->before[d] = WEB_NOBODY;
+	c->after[d] = c->newest;
+	if (c->newest == WEB_NOBODY)
+		c->oldest = d;
+	else
+		c->before[c->newest] = d;
+	c->newest = d;
+	c->held++;
+}
+
+/* Did the cache have it? Now it does. */
+static bool cache_ask(struct web_cache *c, uint32_t d, uint32_t most)
+{
+	bool had = cache_has(c, d);
+
+	if (!most)
+		return false;
+	if (had)
+		cache_remove(c, d);
+	else if (c->held == most)
+		cache_remove(c, c->oldest);
+	cache_put(c, d);
+	return had;
+}
+
+int web_work_open(struct web *w)
+{
+	const struct sim_vary vary = { SIM_VARY_PHASES, w->c.spread ? 1000 : 0 };
+	struct web_work *k = &w->work;
+	uint64_t sum = 0;
+
+	k->sum = calloc(w->c.documents, sizeof(*k->sum));
+	k->cost = calloc(w->c.documents, sizeof(*k->cost));
+	if (!k->sum || !k->cost)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < w->c.documents; i++) {
+		sum += (uint64_t)(0x1p32 / pow(i + 1, w->c.alpha / 1000.0));
+		k->sum[i] = sum;
+		k->cost[i] = (uint32_t)sim_draw(&w->rand_work, &vary, COST_ONE);
+	}
+	for (uint32_t i = 0; i < w->c.nodes; i++)
+		if (cache_open(&k->cache[i], w->c.documents))
+			return -ENOMEM;
+	return 0;
+}
+
+void web_work_close(struct web *w)
+{
+	struct web_work *k = &w->work;
+
+	free(k->sum);
+	free(k->cost);
+	for (uint32_t i = 0; i < w->c.nodes; i++) {
+		free(k->cache[i].before);
+		free(k->cache[i].after);
+	}
+}
+
+uint32_t web_document(struct web *w)
+{
+	const uint64_t *sum = w->work.sum;
+	uint32_t low = 0, high = w->c.documents - 1;
+	uint64_t x = sim_rand_below(&w->rand_work, sum[high]);
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (sum[mid] > x)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+int64_t web_demand(struct web *w, uint32_t node, uint32_t document)
+{
+	bool hit = cache_ask(&w->work.cache[node], document, w->c.cached);
+	int64_t ns = (hit ? w->c.hit_ns : w->c.miss_ns) * w->work.cost[document] / COST_ONE;
+
+	return ns ? ns : 1;
+}
