@@ -45,6 +45,7 @@ src/transport/*        src/transport/ !src/transport/front/ !src/transport/verbs
 src/shared/member_corosync* src/shared/ src/core/ src/util/ config.h @libc corosync/
 src/shared/record*     src/shared/ src/core/units.h resex/region_abi.h @pure isa-l.h
 src/shared/*           src/shared/ src/transport/transport.h src/core/ src/util/ resex/region_abi.h resex/load_abi.h config.h @libc
+src/reconf/balance*    src/reconf/balance.h @pure
 src/reconf/*           src/reconf/ src/core/hostset.h src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
 src/load/index*        src/load/ src/core/ resex/load_abi.h @pure
 src/load/*             src/load/ src/core/ src/util/ resex/load_abi.h config.h @libc
@@ -326,6 +327,7 @@ src/engine/plant.c|#include "src/guests/guests_priv.h"|may not include src/guest
 src/lab/plant.c|#include "src/cli/out.h"|may not include src/cli/out.h
 src/lab/plant.c|#include "src/sim/model.h"|may not include src/sim/model.h
 src/sim/web_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
+src/reconf/balance_plant.c|#include "src/load/index.h"|may not include src/load/index.h
 src/reconf/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
 src/reconf/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
 src/transport/verbs/plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h

@@ -1,6 +1,7 @@
 # libreconf: the protocol by which nodes move: locks, counters, moves. libshared.a goes behind it.
 noinst_LIBRARIES += libreconf.a
 libreconf_a_SOURCES = \
+	src/reconf/balance.c src/reconf/balance.h \
 	src/reconf/choose.c \
 	src/reconf/counter.c src/reconf/counter.h \
 	src/reconf/lock.c src/reconf/lock.h \

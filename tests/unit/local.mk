@@ -467,10 +467,12 @@ tests_unit_test_transport_tcp_LDADD = $(TCP_LIBS)
 endif
 
 if CMOCKA
-UNIT_PROTO = tests/unit/test_choose tests/unit/test_counter tests/unit/test_lock \
+UNIT_PROTO = tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_lock \
 	tests/unit/test_move tests/unit/test_move_locks tests/unit/test_move_sweep
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
+tests_unit_test_balance_SOURCES = tests/unit/test_balance.c tests/unit/prop.h
+tests_unit_test_balance_LDADD = libreconf.a $(UNIT_LIBS)
 tests_unit_test_choose_SOURCES = tests/unit/test_choose.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
 tests_unit_test_choose_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
