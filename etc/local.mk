@@ -10,7 +10,7 @@ dist_scenario_DATA = etc/scenarios/alone.json etc/scenarios/blind.json etc/scena
 	etc/scenarios/liar.json etc/scenarios/paper.json etc/scenarios/senders.json \
 	etc/scenarios/neighbours.json etc/scenarios/slow.json etc/scenarios/swap.json
 completiondir = $(datadir)/bash-completion/completions
-dist_completion_DATA = etc/bash-completion/resex etc/bash-completion/resex-peek etc/bash-completion/resexd
+dist_completion_DATA = etc/bash-completion/resex etc/bash-completion/resex-lab etc/bash-completion/resex-peek etc/bash-completion/resexd
 if XEN
 dist_completion_DATA += etc/bash-completion/resex-agent
 else

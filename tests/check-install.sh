@@ -10,6 +10,7 @@ expected() {
 	cat <<'END'
 /usr/bin/benchex
 /usr/bin/resex
+/usr/bin/resex-lab
 /usr/bin/resex-peek
 /usr/include/resex/agent_socket.h
 /usr/include/resex/flow.h
@@ -25,6 +26,7 @@ expected() {
 /usr/share/bash-completion/completions/benchex
 /usr/share/bash-completion/completions/resex
 /usr/share/bash-completion/completions/resex-agent
+/usr/share/bash-completion/completions/resex-lab
 /usr/share/bash-completion/completions/resex-peek
 /usr/share/bash-completion/completions/resexd
 /usr/share/doc/resex/examples/cluster.json

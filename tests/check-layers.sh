@@ -69,6 +69,8 @@ src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/con
 src/cluster/*          src/cluster/ src/load/ resex/load_abi.h src/core/ src/util/ src/conf/cluster_change.h src/guests/guests.h src/shared/ config.h @libc
 src/control/*          src/control/ policies/policies.h src/core/ src/util/ src/conf/ src/guests/guests.h src/cluster/cluster.h src/shared/lease.h resex/exit.h config.h @libc malloc.h jansson.h event2/ uuid/uuid.h
 src/engine/*           src/engine/ src/core/ src/util/ src/conf/ src/tick/ src/guests/guests.h src/cluster/cluster.h src/control/server.h src/hv/hv.h config.h @libc event2/
+src/lab/load*          src/lab/load.h src/lab/load_cmd.h src/core/ src/load/index.h src/reconf/balance.h src/sim/web.h src/cli/table.h src/util/cmdline.h resex/exit.h config.h @libc jansson.h
+src/lab/main*          src/lab/load_cmd.h resex/exit.h config.h @libc
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc
 src/daemon/*           src/daemon/ src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/guests/journal.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
 etc/examples/*         resex/report.h @libc
@@ -326,6 +328,8 @@ src/engine/plant.c|#include "src/lab/scenario.h"|may not include src/lab/scenari
 src/engine/plant.c|#include "src/guests/guests_priv.h"|may not include src/guests/guests_priv.h
 src/lab/plant.c|#include "src/cli/out.h"|may not include src/cli/out.h
 src/lab/plant.c|#include "src/sim/model.h"|may not include src/sim/model.h
+src/lab/load_plant.c|#include "src/sim/web_priv.h"|may not include src/sim/web_priv.h
+src/lab/main_plant.c|#include "src/sim/web.h"|may not include src/sim/web.h
 src/sim/web_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
 src/reconf/balance_plant.c|#include "src/load/index.h"|may not include src/load/index.h
 src/reconf/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h

@@ -1,6 +1,8 @@
-# liblab: scenarios on the simulated host.
+# liblab: scenarios on the simulated host, and experiments on simulated clusters.
 noinst_LIBRARIES += liblab.a
 liblab_a_SOURCES = \
+	src/lab/load.c src/lab/load.h \
+	src/lab/load_all.c \
 	src/lab/record.c src/lab/record.h \
 	src/lab/run.c src/lab/run.h \
 	src/lab/scenario.c src/lab/scenario.h \
@@ -9,3 +11,14 @@ liblab_a_SOURCES = \
 	src/lab/scenario_guest.c \
 	src/lab/stat.c \
 	src/lab/summary.c src/lab/summary.h
+
+# resex-lab: experiments on simulated clusters.
+bin_PROGRAMS += resex-lab
+resex_lab_SOURCES = \
+	include/resex/exit.h \
+	src/cli/table.c src/cli/table.h \
+	src/lab/load_cmd.h \
+	src/lab/load_options.c \
+	src/lab/load_show.c \
+	src/lab/main.c
+resex_lab_LDADD = liblab.a libreconf.a libload.a libsim.a libutil.a libcore.a $(JANSSON_LIBS) -lm

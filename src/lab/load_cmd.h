@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * load_cmd: what the files of "resex-lab load" share: load_options.c reads the command line,
+ * load_all.c runs, load_show.c prints.
+ */
+#ifndef RESEX_LAB_LOAD_CMD_H
+#define RESEX_LAB_LOAD_CMD_H
+
+#include <jansson.h>
+
+#include "src/lab/load.h"
+
+struct load_options {
+	struct load_plan plan;
+	uint32_t seeds;
+	bool json;
+};
+
+/* Fill o. -1: go on; else the exit code: help was printed, or the error was. */
+int load_options(struct load_options *o, int argc, char **argv);
+
+/* All figures for -j; NULL: no memory. */
+json_t *load_json(const struct load_options *o, const struct load_sums *s);
+/* The same as a table, and figure 8 as text. */
+void load_print(const struct load_options *o, const struct load_sums *s, const json_t *all);
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * resex-lab: experiments on simulated clusters; see resex-lab(1). Its only experiment is load: the
+ * options (load_options.c), the runs (load_all.c), what is printed (load_show.c).
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "resex/exit.h"
+#include "src/lab/load_cmd.h"
+
+static int print(const struct load_options *o, const struct load_sums *s)
+{
+	json_t *all = load_json(o, s);
+
+	if (!all) {
+		fputs("resex-lab: there is no memory for the output\n", stderr);
+		return RESEX_FAILURE;
+	}
+	if (o->json) {
+		json_dumpf(all, stdout, JSON_INDENT(1));
+		putchar('\n');
+	} else {
+		load_print(o, s, all);
+	}
+	json_decref(all);
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("resex-lab: output");
+		return RESEX_FAILURE;
+	}
+	return RESEX_OK;
+}
+
+static int load(int argc, char **argv)
+{
+	struct load_options o;
+	struct load_sums *s;
+	int rc = load_options(&o, argc, argv);
+
+	if (rc >= 0)
+		return rc;
+	s = malloc(sizeof(*s));
+	rc = s ? load_run_all(&o.plan, o.seeds, s) : -ENOMEM;
+	if (rc)
+		fprintf(stderr, "resex-lab: the cluster cannot be simulated: %s\n", strerror(-rc));
+	rc = rc ? RESEX_FAILURE : print(&o, s);
+	free(s);
+	return rc;
+}
+
+static void print_help(void)
+{
+	puts("Usage: resex-lab EXPERIMENT [OPTION]...\n"
+	     "Experiments on SIMULATED clusters.\n\n"
+	     "  load    balance requests by the load of nodes: resex-lab load --help\n\n"
+	     "  -h, --help     print this\n"
+	     "  -V, --version  print the version\n\n"
+	     "See resex-lab(1).");
+}
+
+static bool is(const char *word, const char *name, const char *letter)
+{
+	return !strcmp(word, name) || !strcmp(word, letter);
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(word, "load"))
+		return load(argc - 1, argv + 1);
+	if (is(word, "--version", "-V")) {
+		puts("resex-lab " PACKAGE_VERSION);
+		return RESEX_OK;
+	}
+	if (is(word, "--help", "-h")) {
+		print_help();
+		return RESEX_OK;
+	}
+	fprintf(stderr, "resex-lab: \"%s\" is no experiment: see resex-lab --help\n", word);
+	return RESEX_USAGE;
+}

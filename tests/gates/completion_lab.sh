@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# gate: bash completion offers each experiment and option of the resex-lab just built.
+set -eu
+top=${srcdir:-$(dirname "$0")/../..}
+# shellcheck source=/dev/null
+. "$top/etc/bash-completion/resex-lab"
+program=$PWD/resex-lab
+[ -x "$program" ] || { echo "completion: resex-lab is not built in $PWD"; exit 77; }
+# shellcheck disable=SC2317 # the completion calls it
+resex-lab() { "$program" "$@"; }
+
+# expect WANTED WORD...: what is offered for the last word of "resex-lab WORD..."
+expect() {
+	local wanted=$1
+	shift
+	COMP_WORDS=(resex-lab "$@") COMP_CWORD=$#
+	_resex_lab
+	[ "${COMPREPLY[*]}" = "$wanted" ] && return
+	echo "completion: for '$*' offers '${COMPREPLY[*]}', not '$wanted'"
+	exit 1
+}
+
+expect 'load --help --version' ''
+expect 'load' l
+expect '--seed --seeds' load --see
+expect '--nodes --cpus --frontends --clients --rate --burst --think --alpha --single --scan --slice --loaded --duration --seed --seeds --json --help --version' load ''
+expect '--alpha' load -j --a
+expect '--alpha' load --seeds 3 --a
+
+# After an option that takes a value no option is offered.
+for option in $("$program" load --help | sed -n 's/^  \(-.\), \(--[a-z-]*\) [A-Z].*/\1 \2/p'); do
+	expect '' load "$option" --
+done

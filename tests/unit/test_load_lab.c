@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * load_lab: what balancing by load is for, shown on the SIMULATED cluster: means of SEEDS seeds,
+ * and only relations. The ablations show that it is the loads that do it.
+ */
+#include <stdlib.h>
+
+#include "src/lab/load.h"
+#include "tests/unit/unit.h"
+
+enum { SEEDS = 4 };
+
+static struct load_sums sums;
+
+static uint64_t tps(enum load_policy i)
+{
+	return sums.policy[i].tps;
+}
+
+static void measure(uint32_t frontends)
+{
+	struct load_plan p;
+
+	load_plan_default(&p);
+	p.web.frontends = frontends;
+	p.web.warmup_ns = NS_PER_S;
+	p.web.duration_ns = 6 * NS_PER_S;
+	assert_int_equal(load_run_all(&p, SEEDS, &sums), 0);
+}
+
+TEST(policies__by_load__serve_more_and_none_more_than_the_bound)
+{
+	measure(8);
+	assert_true(tps(LOAD_BY_KLM) * 100 >= tps(LOAD_BY_RANDOM) * 115);
+	assert_true(tps(LOAD_BY_ULM) > tps(LOAD_BY_ROUND_ROBIN));
+	assert_true(tps(LOAD_BY_KLM) > tps(LOAD_BY_ULM));
+	assert_true(tps(LOAD_BY_HV) > tps(LOAD_BY_ROUND_ROBIN));
+	assert_true(tps(LOAD_BY_ROUND_ROBIN) > tps(LOAD_BY_RANDOM));
+	for (int i = 0; i < LOAD_POLICIES; i++)
+		assert_true(sums.policy[i].tps < sums.bound);
+	/* Figure 8. */
+	assert_true(sums.policy[LOAD_BY_KLM].variance * 10 <=
+		    sums.policy[LOAD_BY_RANDOM].variance * 6);
+	/* The loads of other nodes are worse than none. */
+	assert_true(tps(LOAD_BY_SWAPPED) < tps(LOAD_BY_RANDOM));
+	/* 50 service times. */
+	assert_true(tps(LOAD_BY_STALE_DEFAULT) * 100 >= tps(LOAD_BY_ROUND_ROBIN) * 98);
+	assert_true(tps(LOAD_BY_STALE_PLAIN) * 100 < tps(LOAD_BY_ROUND_ROBIN) * 98);
+	assert_true(sums.policy[LOAD_BY_STALE_DEFAULT].why[BALANCE_OLD] > 0);
+	assert_true(sums.policy[LOAD_BY_KLM].why[BALANCE_GROWN] > 0);
+}
+
+/* As many front-ends as in the paper: each sees less of what the others do. */
+TEST(policies__sixteen_frontends__have_the_same_order)
+{
+	measure(16);
+	assert_true(tps(LOAD_BY_KLM) * 100 >= tps(LOAD_BY_RANDOM) * 110);
+	assert_true(tps(LOAD_BY_KLM) > tps(LOAD_BY_ULM));
+	assert_true(tps(LOAD_BY_ULM) > tps(LOAD_BY_RANDOM));
+	assert_true(tps(LOAD_BY_STALE_DEFAULT) * 100 >= tps(LOAD_BY_ROUND_ROBIN) * 98);
+	assert_true(tps(LOAD_BY_STALE_PLAIN) < tps(LOAD_BY_RANDOM));
+}
+
+TEST(all__ranges__are_of_each_seed_over_random_choice)
+{
+	struct load_plan p;
+	static struct load_run r[2], by_random;
+
+	load_plan_default(&p);
+	p.web.duration_ns = NS_PER_S;
+	assert_int_equal(load_run_all(&p, 2, &sums), 0);
+	for (int k = 0; k < 2; k++, p.web.seed++) {
+		int64_t service_ns;
+
+		assert_int_equal(load_policy_run(&p, LOAD_BY_RANDOM, 0, &by_random), 0);
+		service_ns = (int64_t)by_random.web.demand_ns;
+		assert_int_equal(load_policy_run(&p, LOAD_BY_KLM, service_ns, &r[k]), 0);
+		assert_int_equal(r[k].scan_ns, service_ns * 25 / 10);
+		r[k].k_sum = r[k].web.tps * 1000 / by_random.web.tps - 1000;
+	}
+	assert_int_equal(sums.policy[LOAD_BY_KLM].tps, (r[0].web.tps + r[1].web.tps) / 2);
+	assert_true(sums.policy[LOAD_BY_KLM].least <= sums.policy[LOAD_BY_KLM].gain);
+	assert_int_equal(sums.policy[LOAD_BY_KLM].least,
+			 r[0].k_sum < r[1].k_sum ? r[0].k_sum : r[1].k_sum);
+	assert_int_equal(sums.policy[LOAD_BY_KLM].most,
+			 r[0].k_sum < r[1].k_sum ? r[1].k_sum : r[0].k_sum);
+	assert_int_equal(sums.policy[LOAD_BY_RANDOM].most, 0);
+}
