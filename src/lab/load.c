@@ -76,6 +76,17 @@ void load_plan_single(struct load_plan *p, uint32_t kb)
 	p->web.miss_ns = p->web.hit_ns = (100 + 50 * (int64_t)kb) * 1000;
 }
 
+/* Assumed: for how long they run and sleep. */
+void load_plan_nodes(struct load_plan *p, uint32_t nodes)
+{
+	struct web_conf *w = &p->web;
+
+	w->loaded_nodes = nodes;
+	w->burners = nodes ? 16 : 0;
+	w->run_ns = 50 * 1000;
+	w->sleep_ns = 450 * 1000;
+}
+
 uint64_t load_bound(const struct load_plan *p, uint64_t random_tps)
 {
 	uint64_t m = (uint64_t)p->web.nodes * p->web.cpus, n = p->web.clients;

@@ -42,6 +42,8 @@ struct load_run {
 
 /* The plan whose numbers resex-lab(1) lists. */
 void load_plan_default(struct load_plan *p);
+/* So many of its nodes have 16 processes that exchange messages (section 5.3 of the paper). */
+void load_plan_nodes(struct load_plan *p, uint32_t nodes);
 /* Its documents are one file of 1, 4 or 16 KB, which all nodes have in memory. */
 void load_plan_single(struct load_plan *p, uint32_t kb);
 
@@ -71,8 +73,8 @@ struct load_sums {
 	struct load_sum policy[LOAD_POLICIES];
 };
 
-/* As web_run(). */
-int load_run_all(const struct load_plan *p, uint32_t seeds, struct load_sums *s);
+/* The first so many policies, LOAD_BY_RANDOM among them. As web_run(). */
+int load_run_all(const struct load_plan *p, uint32_t seeds, int policies, struct load_sums *s);
 
 /*
  * No policy can serve more than this where random choice serves random_tps: M CPUs that have a

@@ -46,7 +46,7 @@ static void divide(struct load_sums *s, const struct load_plan *p)
 	s->bound = load_bound(p, s->policy[LOAD_BY_RANDOM].tps);
 }
 
-int load_run_all(const struct load_plan *plan, uint32_t seeds, struct load_sums *s)
+int load_run_all(const struct load_plan *plan, uint32_t seeds, int policies, struct load_sums *s)
 {
 	struct load_run *r = malloc(sizeof(*r));
 	struct load_plan p = *plan;
@@ -56,7 +56,7 @@ int load_run_all(const struct load_plan *plan, uint32_t seeds, struct load_sums 
 	for (uint32_t k = 0; !rc && k < seeds; k++, p.web.seed++) {
 		uint64_t random_tps = 0, service_ns = 0;
 
-		for (int i = 0; !rc && i < LOAD_POLICIES; i++) {
+		for (int i = 0; !rc && i < policies; i++) {
 			rc = load_policy_run(&p, (enum load_policy)i, (int64_t)service_ns, r);
 			if (rc)
 				break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * load_cmd: what the files of "resex-lab load" share: load_options.c reads the command line,
- * load_all.c runs, load_show.c prints.
+ * load_all.c runs, load_show.c prints; or load_figures.c does both.
  */
 #ifndef RESEX_LAB_LOAD_CMD_H
 #define RESEX_LAB_LOAD_CMD_H
@@ -14,10 +14,17 @@ struct load_options {
 	struct load_plan plan;
 	uint32_t seeds;
 	bool json;
+	const char *figures; /* a folder; NULL: none */
 };
 
 /* Fill o. -1: go on; else the exit code: help was printed, or the error was. */
 int load_options(struct load_options *o, int argc, char **argv);
+
+/*
+ * Run what figures 5, 6, 8 and 9 of the paper show, and write their data and a script for gnuplot
+ * to the folder. The exit code; an error was printed.
+ */
+int load_figures(const struct load_options *o);
 
 /* All figures for -j; NULL: no memory. */
 json_t *load_json(const struct load_options *o, const struct load_sums *s);

@@ -35,6 +35,7 @@ static const struct option_row {
 	{ 'd', "duration", "SECONDS", 1, 3600, "simulated, measured (20)" },
 	{ 's', "seed", "NUMBER", 1, 1000000000, "the first seed (1)" },
 	{ 'S', "seeds", "NUMBER", 1, 1000, "runs with so many seeds (8)" },
+	{ 'o', "figures", "FOLDER", 0, 0, "write data of figures 5, 6, 8 and 9 there instead" },
 	{ 'j', "json", NULL, 0, 0, "print JSON" },
 	{ 'h', "help", NULL, 0, 0, "print this" },
 	{ 'V', "version", NULL, 0, 0, "print the version" },
@@ -54,15 +55,6 @@ static void print_help(void)
 		printf("  -%c, --%-18s %s\n", rows[i].letter, option, rows[i].help);
 	}
 	puts("\nSee resex-lab(1).");
-}
-
-/* Processes that exchange messages, as in section 5.3 of the paper. */
-static void load_nodes(struct web_conf *w, uint32_t nodes)
-{
-	w->loaded_nodes = nodes;
-	w->burners = nodes ? 16 : 0;
-	w->run_ns = 50 * 1000;
-	w->sleep_ns = 450 * 1000;
 }
 
 static void set_number(struct load_options *o, int letter, long v)
@@ -105,7 +97,7 @@ static void set_number(struct load_options *o, int letter, long v)
 		w->slice_ns = v * 1000;
 		break;
 	case 'l':
-		load_nodes(w, (uint32_t)v);
+		load_plan_nodes(&o->plan, (uint32_t)v);
 		break;
 	case 'd':
 		w->duration_ns = v * NS_PER_S;
@@ -128,6 +120,9 @@ static int set_option(struct load_options *o, int letter, const char *value)
 	switch (letter) {
 	case 'j':
 		o->json = true;
+		return -1;
+	case 'o':
+		o->figures = value;
 		return -1;
 	case 'h':
 		print_help();

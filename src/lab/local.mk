@@ -18,6 +18,7 @@ resex_lab_SOURCES = \
 	include/resex/exit.h \
 	src/cli/table.c src/cli/table.h \
 	src/lab/load_cmd.h \
+	src/lab/load_figures.c \
 	src/lab/load_options.c \
 	src/lab/load_show.c \
 	src/lab/main.c

@@ -44,8 +44,10 @@ static int load(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
+	if (o.figures)
+		return load_figures(&o);
 	s = malloc(sizeof(*s));
-	rc = s ? load_run_all(&o.plan, o.seeds, s) : -ENOMEM;
+	rc = s ? load_run_all(&o.plan, o.seeds, LOAD_POLICIES, s) : -ENOMEM;
 	if (rc)
 		fprintf(stderr, "resex-lab: the cluster cannot be simulated: %s\n", strerror(-rc));
 	rc = rc ? RESEX_FAILURE : print(&o, s);

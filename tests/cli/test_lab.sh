@@ -60,5 +60,18 @@ json 'loaded nodes, first come' short -j --loaded 2 --slice 0 --think 5 -c 8 -f 
 cp "$dir/out" "$dir/json"
 that 'options are in force' member 'o["cluster"]["nodes"] == 3 and o["cluster"]["loaded_nodes"] == 2 and
  o["cluster"]["alpha"] == 0.9'
+mkdir "$dir/figures"
+good 'figures' '^SIMULATED: figures 5, 6, 8 and 9' short -o "$dir/figures"
+for n in 5 6 8 9; do
+	good "figure $n" '^# SIMULATED' head -n 1 "$dir/figures/figure$n.dat"
+	# Six columns everywhere, under the heads.
+	that "columns of figure $n" awk 'NR > 2 && NF != 6 { exit 1 } END { exit NR < 6 }' "$dir/figures/figure$n.dat"
+done
+good 'loads that are scanned often are worth more' '^[0-9]' awk 'NR == 3 { often = $5 } NR == 9 && $5 < often' \
+	"$dir/figures/figure9.dat"
+fails 1 resex-lab 'figures.gp cannot be written to "/nonexistent": No such' short -o /nonexistent
+! command -v gnuplot >/dev/null || (cd "$dir/figures" && gnuplot figures.gp 2>"$dir/err" && [ -s figure9.svg ]) ||
+	bad "gnuplot does not draw them"
+
 echo "test_lab: $checks checks, $wrong wrong"
 [ "$wrong" -eq 0 ]
