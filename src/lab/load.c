@@ -91,7 +91,7 @@ uint64_t load_bound(const struct load_plan *p, uint64_t random_tps)
 {
 	uint64_t m = (uint64_t)p->web.nodes * p->web.cpus, n = p->web.clients;
 
-	return n ? random_tps * (n + m - 1) / n : UINT64_MAX;
+	return n && !p->web.think_ns ? random_tps * (n + m - 1) / n : UINT64_MAX;
 }
 
 /*

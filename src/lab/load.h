@@ -80,7 +80,7 @@ int load_run_all(const struct load_plan *p, uint32_t seeds, int policies, struct
  * No policy can serve more than this where random choice serves random_tps: M CPUs that have a
  * queue each, and N clients, are busy for N / (N + M - 1) of the time under random choice (a closed
  * network of product form). CPUs of one node share a queue, so random choice wastes less.
- * UINT64_MAX: an open loop has no bound.
+ * UINT64_MAX: an open loop, or one whose clients think, has no such bound.
  */
 uint64_t load_bound(const struct load_plan *p, uint64_t random_tps);
 

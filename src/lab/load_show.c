@@ -70,7 +70,8 @@ json_t *load_json(const struct load_options *o, const struct load_sums *s)
 	/* Round-robin reads no loads: they cannot be stale. */
 	json_object_set(all, "stale_round_robin_tps", json_object_get(all, "round_robin_tps"));
 	json_object_set_new(all, "bound_tps",
-			    o->plan.web.clients ? json_real((double)s->bound / 1000) : json_null());
+			    s->bound < UINT64_MAX ? json_real((double)s->bound / 1000)
+						  : json_null());
 	json_object_set_new(all, "random_cpu_used", json_real((double)s->used / 1000));
 	json_object_set_new(all, "cluster", plan_json(o, s));
 	json_object_set_new(all, "policies", rows);
@@ -135,7 +136,7 @@ void load_print(const struct load_options *o, const struct load_sums *s, const j
 	printf("Mean CPU time of a request: %.2f ms; figures are means of %u seeds\n\n",
 	       (double)s->service_ns / 1e6, s->seeds);
 	table_print(stdout, json_object_get(all, "policies"), cols);
-	if (w->clients)
+	if (s->bound < UINT64_MAX)
 		printf("\nNo policy can serve more than %.0f a second: (N + M - 1) / N over "
 		       "random, %u clients, %u CPUs\n",
 		       (double)s->bound / 1000, w->clients, w->nodes * w->cpus);

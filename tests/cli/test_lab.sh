@@ -58,7 +58,7 @@ cp "$dir/out" "$dir/json"
 that 'it costs the same each time' member 'abs(o["cluster"]["service_ms"] - 0.3) < 1e-6'
 json 'loaded nodes, first come' short -j --loaded 2 --slice 0 --think 5 -c 8 -f 2 -C 1 -n 3 -a 900 -x 10
 cp "$dir/out" "$dir/json"
-that 'options are in force' member 'o["cluster"]["nodes"] == 3 and o["cluster"]["loaded_nodes"] == 2 and
+that 'options are in force' member 'o["bound_tps"] is None and o["cluster"]["nodes"] == 3 and o["cluster"]["loaded_nodes"] == 2 and
  o["cluster"]["alpha"] == 0.9'
 mkdir "$dir/figures"
 good 'figures' '^SIMULATED: figures 5, 6, 8 and 9' short -o "$dir/figures"
