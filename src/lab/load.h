@@ -44,6 +44,11 @@ struct load_run {
 void load_plan_default(struct load_plan *p);
 /* So many of its nodes have 16 processes that exchange messages (section 5.3 of the paper). */
 void load_plan_nodes(struct load_plan *p, uint32_t nodes);
+/*
+ * Its requests are a mix of kinds: "worldcup" or "rubis", which has clients that think. -ENOENT: it
+ * has another name.
+ */
+int load_plan_mix(struct load_plan *p, const char *name);
 /* Its documents are one file of 1, 4 or 16 KB, which all nodes have in memory. */
 void load_plan_single(struct load_plan *p, uint32_t kb);
 
@@ -67,6 +72,7 @@ struct load_sum {
 
 struct load_sums {
 	uint32_t seeds;
+	uint64_t writes;     /* part of the requests under random choice, 1/1000 */
 	uint64_t service_ns; /* mean CPU time of a request */
 	uint64_t used;	     /* part of all CPU time that random choice used, 1/1000 */
 	uint64_t bound;	     /* load_bound() */

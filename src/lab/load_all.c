@@ -43,6 +43,7 @@ static void divide(struct load_sums *s, const struct load_plan *p)
 	}
 	s->service_ns /= s->seeds;
 	s->used /= s->seeds;
+	s->writes /= s->seeds;
 	s->bound = load_bound(p, s->policy[LOAD_BY_RANDOM].tps);
 }
 
@@ -64,6 +65,7 @@ int load_run_all(const struct load_plan *plan, uint32_t seeds, int policies, str
 				random_tps = r->web.tps;
 				service_ns = r->web.demand_ns;
 				s->service_ns += service_ns;
+				s->writes += r->web.sent ? r->web.writes * 1000 / r->web.sent : 0;
 				s->used += r->web.cpu_ns ? r->web.busy_ns * 1000 / r->web.cpu_ns
 							 : 0;
 			}

@@ -8,6 +8,7 @@
 #endif
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "resex/exit.h"
 #include "src/lab/load_cmd.h"
@@ -29,6 +30,7 @@ static const struct option_row {
 	{ 't', "think", "MS", 0, 60000, "closed loop: mean time to think (0)" },
 	{ 'a', "alpha", "NUMBER", 0, 2000, "of Zipf's law, in 1/1000 (500)" },
 	{ 'k', "single", "KB", 1, 1024, "one file of this size instead of Zipf's documents" },
+	{ 'w', "workload", "NAME", 0, 0, "zipf (default), worldcup or rubis" },
 	{ 'x', "scan", "NUMBER", 1, 10000, "between two scans, 1/10 service times (25)" },
 	{ 'q', "slice", "US", 0, 1000000, "of a CPU; 0: first come, first served (1000)" },
 	{ 'l', "loaded", "NUMBER", 0, WEB_NODES_MAX, "nodes with 16 other processes (0)" },
@@ -111,6 +113,14 @@ static void set_number(struct load_options *o, int letter, long v)
 	}
 }
 
+static int set_workload(struct load_options *o, const char *name)
+{
+	if (!strcmp(name, "zipf") || !load_plan_mix(&o->plan, name))
+		return -1;
+	fprintf(stderr, "resex-lab: --workload %s: give zipf, worldcup or rubis\n", name);
+	return RESEX_USAGE;
+}
+
 static int set_option(struct load_options *o, int letter, const char *value)
 {
 	const struct option_row *row = rows;
@@ -121,6 +131,8 @@ static int set_option(struct load_options *o, int letter, const char *value)
 	case 'j':
 		o->json = true;
 		return -1;
+	case 'w':
+		return set_workload(o, value);
 	case 'o':
 		o->figures = value;
 		return -1;

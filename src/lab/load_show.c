@@ -47,12 +47,13 @@ static json_t *plan_json(const struct load_options *o, const struct load_sums *s
 {
 	const struct web_conf *w = &o->plan.web;
 
-	return json_pack("{s:i,s:i,s:i,s:i,s:I,s:i,s:I,s:i,s:i,s:f,s:f}", "nodes", (int)w->nodes,
-			 "cpus", (int)w->cpus, "frontends", (int)w->frontends, "clients",
-			 (int)w->clients, "rate", (json_int_t)w->rate, "loaded_nodes",
+	return json_pack("{s:i,s:i,s:i,s:i,s:I,s:i,s:I,s:i,s:i,s:f,s:f,s:i,s:f}", "nodes",
+			 (int)w->nodes, "cpus", (int)w->cpus, "frontends", (int)w->frontends,
+			 "clients", (int)w->clients, "rate", (json_int_t)w->rate, "loaded_nodes",
 			 (int)w->loaded_nodes, "first_seed", (json_int_t)w->seed, "seeds",
-			 (int)s->seeds, "documents", (int)w->documents, "alpha",
-			 (double)w->alpha / 1000, "service_ms", (double)s->service_ns / 1e6);
+			 (int)s->seeds, "documents", w->kinds ? 0 : (int)w->documents, "alpha",
+			 (double)w->alpha / 1000, "service_ms", (double)s->service_ns / 1e6,
+			 "kinds", (int)w->kinds, "writes", (double)s->writes / 1000);
 }
 
 json_t *load_json(const struct load_options *o, const struct load_sums *s)

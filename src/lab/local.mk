@@ -3,6 +3,7 @@ noinst_LIBRARIES += liblab.a
 liblab_a_SOURCES = \
 	src/lab/load.c src/lab/load.h \
 	src/lab/load_all.c \
+	src/lab/load_mix.c \
 	src/lab/record.c src/lab/record.h \
 	src/lab/run.c src/lab/run.h \
 	src/lab/scenario.c src/lab/scenario.h \

@@ -58,6 +58,7 @@ static void send_request(struct web *w, uint32_t frontend, uint32_t client)
 		return;
 	}
 	w->res->sent++;
+	w->res->writes += w->c.kinds && w->c.kind[document].writes;
 	job = web_job_new(w, WEB_REQUEST, node);
 	if (job == WEB_NOBODY) {
 		w->res->refused++;
@@ -191,6 +192,17 @@ static bool in_range(int64_t ns, int64_t least)
 	return ns >= least && ns <= WEB_NS_MAX;
 }
 
+static bool valid_kinds(const struct web_conf *c)
+{
+	if (c->kinds > WEB_KINDS_MAX || (c->kinds && !c->kind))
+		return false;
+	for (uint32_t i = 0; i < c->kinds; i++)
+		if (!c->kind[i].weight || c->kind[i].weight > 1000000 || c->kind[i].cpu_ns < 1 ||
+		    c->kind[i].cpu_ns > NS_PER_S)
+			return false;
+	return true;
+}
+
 static bool valid(const struct web_conf *c)
 {
 	bool sizes = c->nodes && c->nodes <= WEB_NODES_MAX && c->cpus && c->cpus <= WEB_CPUS_MAX &&
@@ -209,17 +221,19 @@ static bool valid(const struct web_conf *c)
 		      in_range(c->sample_cpu_ns, 1) && in_range(c->scan_ns, 1) &&
 		      in_range(c->read_ns, 0) && c->read_ns < c->scan_ns);
 
-	return sizes && loop && times && burners && loads;
+	return sizes && valid_kinds(c) && loop && times && burners && loads;
 }
 
 /* Front-ends and clients begin at random times, so that they do not go in step. */
 static void begin(struct web *w)
 {
+	uint64_t within = (uint64_t)(w->c.think_ns > NS_PER_MS ? w->c.think_ns : NS_PER_MS);
+
 	for (uint32_t i = 0; i < w->c.frontends; i++)
 		w->first[i] = WEB_NOBODY;
 	web_nodes_start(w);
 	for (uint32_t i = 0; i < w->c.clients; i++)
-		web_at(w, (int64_t)sim_rand_below(&w->rand, NS_PER_MS), WEB_NEXT, i, 0);
+		web_at(w, (int64_t)sim_rand_below(&w->rand, within), WEB_NEXT, i, 0);
 	for (uint32_t i = 0; !w->c.clients && i < w->c.frontends; i++)
 		web_at(w, (int64_t)sim_rand_below(&w->rand, NS_PER_MS), WEB_OPEN, i, 0);
 	web_at(w, w->c.warmup_ns, WEB_MEASURE, 0, 0);

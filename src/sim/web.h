@@ -14,6 +14,8 @@
 #ifndef RESEX_SIM_WEB_H
 #define RESEX_SIM_WEB_H
 
+#include <stdbool.h>
+
 #include "resex/load_abi.h"
 #include "src/core/units.h"
 
@@ -23,12 +25,21 @@ enum {
 	WEB_FRONTENDS_MAX = 64,
 	WEB_CLIENTS_MAX = 4096,
 	WEB_DOCUMENTS_MAX = 16384,
+	WEB_KINDS_MAX = 64,
 	WEB_JOBS_MAX = 65536, /* under way at once; more are refused */
 	WEB_SERIES_MAX = 4096,
 };
 
 /* Times are in ns, 0 .. WEB_NS_MAX. */
 #define WEB_NS_MAX (3600 * NS_PER_S)
+
+/* A kind of request, for a mix of them instead of documents. */
+struct web_kind {
+	const char *name;
+	uint32_t weight; /* it is asked for so often, 1 .. 1000000 */
+	int64_t cpu_ns;	 /* mean CPU time, exponential, 1 .. NS_PER_S */
+	bool writes;
+};
 
 struct web_conf {
 	uint64_t seed;
@@ -47,6 +58,8 @@ struct web_conf {
 	uint32_t cached;	   /* documents in the cache of a node, least recently used go */
 	int64_t miss_ns, hit_ns;   /* mean CPU time of a document */
 	uint32_t spread; /* CPU time of documents: 0: the mean; 1: exponential around it */
+	const struct web_kind *kind; /* a mix: documents and what follows do not count */
+	uint32_t kinds;		     /* 1 .. WEB_KINDS_MAX; 0: documents */
 	/* Other processes, on the first nodes: each runs for run_ns, then sleeps for sleep_ns. */
 	uint32_t loaded_nodes, burners;
 	int64_t run_ns, sleep_ns;
@@ -70,6 +83,7 @@ struct web_ops {
 
 struct web_result {
 	uint64_t sent, served, refused, under_way; /* in all; sent is the sum of the others */
+	uint64_t writes;			   /* of those sent */
 	uint64_t measured;			   /* requests served in the duration */
 	uint64_t tps;				   /* of these, in 1/1000 a second */
 	uint64_t latency_ns;			   /* their mean */

@@ -2,7 +2,8 @@
 // SIMULATOR: which documents are asked for, and what they cost a node of the web cluster.
 /*
  * The i-th document is asked for with a weight of 1 / i^alpha (Zipf; section 5 of the paper). What
- * a document costs is drawn once for it; a node that has it in its cache pays less.
+ * a document costs is drawn once for it; a node that has it in its cache pays less. In a mix of
+ * kinds each request costs another time.
  */
 #include <errno.h>
 #include <math.h>
@@ -70,16 +71,33 @@ static bool cache_ask(struct web_cache *c, uint32_t d, uint32_t most)
 	return had;
 }
 
+static uint32_t things(const struct web *w)
+{
+	return w->c.kinds ? w->c.kinds : w->c.documents;
+}
+
+static void open_kinds(struct web *w)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < w->c.kinds; i++)
+		w->work.sum[i] = sum += w->c.kind[i].weight;
+}
+
 int web_work_open(struct web *w)
 {
 	const struct sim_vary vary = { SIM_VARY_PHASES, w->c.spread ? 1000 : 0 };
 	struct web_work *k = &w->work;
 	uint64_t sum = 0;
 
-	k->sum = calloc(w->c.documents, sizeof(*k->sum));
-	k->cost = calloc(w->c.documents, sizeof(*k->cost));
+	k->sum = calloc(things(w), sizeof(*k->sum));
+	k->cost = calloc(things(w), sizeof(*k->cost));
 	if (!k->sum || !k->cost)
 		return -ENOMEM;
+	if (w->c.kinds) {
+		open_kinds(w);
+		return 0;
+	}
 	for (uint32_t i = 0; i < w->c.documents; i++) {
 		sum += (uint64_t)(0x1p32 / pow(i + 1, w->c.alpha / 1000.0));
 		k->sum[i] = sum;
@@ -106,7 +124,7 @@ void web_work_close(struct web *w)
 uint32_t web_document(struct web *w)
 {
 	const uint64_t *sum = w->work.sum;
-	uint32_t low = 0, high = w->c.documents - 1;
+	uint32_t low = 0, high = things(w) - 1;
 	uint64_t x = sim_rand_below(&w->rand_work, sum[high]);
 
 	while (low < high) {
@@ -122,8 +140,14 @@ uint32_t web_document(struct web *w)
 
 int64_t web_demand(struct web *w, uint32_t node, uint32_t document)
 {
-	bool hit = cache_ask(&w->work.cache[node], document, w->c.cached);
-	int64_t ns = (hit ? w->c.hit_ns : w->c.miss_ns) * w->work.cost[document] / COST_ONE;
+	const struct sim_vary vary = { SIM_VARY_PHASES, 1000 };
+	int64_t ns;
 
+	if (w->c.kinds)
+		ns = sim_draw(&w->rand, &vary, w->c.kind[document].cpu_ns);
+	else if (cache_ask(&w->work.cache[node], document, w->c.cached))
+		ns = w->c.hit_ns * w->work.cost[document] / COST_ONE;
+	else
+		ns = w->c.miss_ns * w->work.cost[document] / COST_ONE;
 	return ns ? ns : 1;
 }

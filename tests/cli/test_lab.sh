@@ -56,6 +56,14 @@ that 'an open loop has no bound' member 'o["bound_tps"] is None and o["cluster"]
 json 'one file of 4 KB' short -j --single 4
 cp "$dir/out" "$dir/json"
 that 'it costs the same each time' member 'abs(o["cluster"]["service_ms"] - 0.3) < 1e-6'
+fails 2 resex-lab 'workload shop: give zipf, worldcup or rubis' lab load --workload shop
+json 'RUBiS' short -j -w rubis
+cp "$dir/out" "$dir/json"
+that '26 interactions, 15 % of the requests write' member 'o["cluster"]["kinds"] == 26 and o["cluster"]["clients"] == 4000
+ and 0.12 < o["cluster"]["writes"] < 0.18'
+good 'World Cup' '^KLM' short -w worldcup
+good 'Zipf is the default' '^KLM' short -w zipf
+cmp -s "$dir/first" "$dir/out" || bad "it is not"
 json 'loaded nodes, first come' short -j --loaded 2 --slice 0 --think 5 -c 8 -f 2 -C 1 -n 3 -a 900 -x 10
 cp "$dir/out" "$dir/json"
 that 'options are in force' member 'o["bound_tps"] is None and o["cluster"]["nodes"] == 3 and o["cluster"]["loaded_nodes"] == 2 and

@@ -199,6 +199,26 @@ TEST(run__cache__makes_popular_documents_cheap)
 	assert_in_range(warm.res.demand_ns, 200 * US, 260 * US);
 }
 
+/* A quarter of the requests write; the mean is (3 x 1 + 5) / 4 ms. */
+TEST(run__mix_of_kinds__asks_by_weight)
+{
+	static const struct web_kind mix[] = { { "read", 300, MS, false },
+					       { "write", 100, 5 * MS, true } };
+	struct rig r;
+
+	rig_open(&r);
+	r.c.kind = mix;
+	r.c.kinds = 2;
+	r.c.documents = 1;
+	run(&r);
+	assert_in_range(r.res.writes * 1000 / r.res.sent, 230, 270);
+	assert_in_range(r.res.demand_ns, 1800 * US, 2200 * US);
+	r.c.kinds = 1;
+	run(&r);
+	assert_int_equal(r.res.writes, 0);
+	assert_in_range(r.res.demand_ns, 950 * US, 1050 * US);
+}
+
 TEST(run__other_processes__take_cpu_time_from_requests)
 {
 	struct rig free, taken;
@@ -257,6 +277,11 @@ TEST(loads__ulm_on_a_loaded_node__come_late)
 
 TEST(run__what_is_out_of_range__is_refused)
 {
+	static const struct web_kind bad[2 + WEB_KINDS_MAX + 1] = {
+		{ "no weight", 0, MS, false },
+		{ "no time", 1, 0, false },
+		[2 ... 2 + WEB_KINDS_MAX] = { "good", 1, MS, false },
+	};
 	struct rig r;
 
 #define REFUSED(change)                                                                            \
@@ -281,6 +306,10 @@ TEST(run__what_is_out_of_range__is_refused)
 	REFUSED(r.c.burners = 1);
 	REFUSED(r.c.source = LOAD_SOURCES);
 	REFUSED(r.c.read_ns = r.c.scan_ns);
+	REFUSED(r.c.kinds = 1);
+	REFUSED((r.c.kind = bad, r.c.kinds = 1));
+	REFUSED((r.c.kind = bad + 1, r.c.kinds = 1));
+	REFUSED((r.c.kind = bad + 2, r.c.kinds = WEB_KINDS_MAX + 1));
 	REFUSED(r.always = 4); /* the policy is wrong */
 #undef REFUSED
 }
