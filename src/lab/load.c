@@ -47,6 +47,7 @@ void load_plan_default(struct load_plan *p)
 			 .cpus = 2,
 			 .frontends = 8,
 			 .clients = 32,
+			 .burst = 1,
 			 .network_ns = 100 * 1000,
 			 .slice_ns = NS_PER_MS,
 			 .warmup_ns = 2 * NS_PER_S,
