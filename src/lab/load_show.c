@@ -24,7 +24,8 @@ static const struct {
 
 static json_t *row_of(const struct load_sums *s, enum load_policy i)
 {
-	static const char *const why_names[BALANCE_WHYS] = { "fresh", "grown", "old", "stale" };
+	static const char *const why_names[BALANCE_WHYS] = { "given", "fresh", "grown", "old",
+							     "stale" };
 	const struct load_sum *t = &s->policy[i];
 	uint64_t of = s->policy[LOAD_BY_RANDOM].variance;
 	json_t *row = json_pack("{s:s,s:f,s:f,s:f,s:f,s:I,s:f,s:f}", "policy", load_policy_names[i],
@@ -80,6 +81,26 @@ json_t *load_json(const struct load_options *o, const struct load_sums *s)
 }
 
 /* --- text ------------------------------------------------------------------------- */
+
+/* Why the balancers decided as they did most often. */
+static void print_reasons(const struct load_sums *s)
+{
+	puts("");
+	for (int i = 0; i < LOAD_POLICIES; i++) {
+		const uint64_t *why = s->policy[i].why;
+		uint64_t all = 0;
+		int most = 0;
+
+		for (int k = 0; k < BALANCE_WHYS; k++) {
+			all += why[k];
+			most = why[k] > why[most] ? k : most;
+		}
+		if (all)
+			printf("%s: %s (%ju %% of decisions)\n", load_policy_names[i],
+			       balance_why_text((enum balance_why)most),
+			       (uintmax_t)(why[most] * 100 / all));
+	}
+}
 
 /* Figure 8: a row for each of some intervals, a bar for each policy. */
 static void picture(const struct load_sums *s)
@@ -137,6 +158,7 @@ void load_print(const struct load_options *o, const struct load_sums *s, const j
 	printf("Mean CPU time of a request: %.2f ms; figures are means of %u seeds\n\n",
 	       (double)s->service_ns / 1e6, s->seeds);
 	table_print(stdout, json_object_get(all, "policies"), cols);
+	print_reasons(s);
 	if (s->bound < UINT64_MAX)
 		printf("\nNo policy can serve more than %.0f a second: (N + M - 1) / N over "
 		       "random, %u clients, %u CPUs\n",

@@ -217,7 +217,7 @@ int balance_decide(struct balance *b, const struct balance_conf *c, const struct
 		b->why = BALANCE_STALE;
 	} else {
 		set_loads(c, node, n, &s, load);
-		b->why = BALANCE_FRESH;
+		b->why = BALANCE_GIVEN;
 		if (c->k)
 			weights_equal(node, n, load, kth_load(load, n, c->k), weight);
 		else
@@ -233,6 +233,7 @@ int balance_decide(struct balance *b, const struct balance_conf *c, const struct
 const char *balance_why_text(enum balance_why why)
 {
 	static const char *const text[BALANCE_WHYS] = {
+		[BALANCE_GIVEN] = "k is given, so as many of the least loaded get the requests",
 		[BALANCE_FRESH] = "the loads are fresh, so the least loaded get the requests",
 		[BALANCE_GROWN] = "the loads are older, so more nodes get requests",
 		[BALANCE_OLD] = "the loads are many service times old, so all nodes are equal",

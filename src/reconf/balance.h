@@ -52,7 +52,8 @@ struct balance_conf {
 };
 
 enum balance_why {
-	BALANCE_FRESH, /* k is what it is for loads of age 0, or is given */
+	BALANCE_GIVEN, /* k is given */
+	BALANCE_FRESH, /* k is what it is for loads of age 0 */
 	BALANCE_GROWN, /* k is more, because of the age */
 	BALANCE_OLD,   /* the age makes all weights nearly the same: all are equal */
 	BALANCE_STALE, /* half of the records or more are missing or stale: all are equal */

@@ -37,6 +37,7 @@ fails 2 resex-lab 'more' lab load more
 good 'first line' '^This cluster is SIMULATED: 8 nodes of 2 CPUs, 8 front-ends, 32 clients$' short
 head -n 1 "$dir/out" | grep -q SIMULATED || bad "its first line does not say that it is simulated"
 cp "$dir/out" "$dir/first"
+grep -q '^ULM, stale: the loads are many service times old, so all nodes are equal (' "$dir/out" || bad "it does not say why"
 good 'the same again' '^KLM' short
 cmp -s "$dir/first" "$dir/out" || bad "another output"
 good 'another seed' '^KLM' short -s 2

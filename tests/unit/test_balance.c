@@ -242,6 +242,7 @@ TEST(decide__plain__takes_k_and_looks_at_nothing_else)
 	assert_int_equal(balance_decide(&b, &c, node, N), 0);
 	gives(&b, 256, 0, 256, 0);
 	assert_int_equal(b.k, 2);
+	assert_int_equal(b.why, BALANCE_GIVEN);
 	c.plain = false;
 	assert_int_equal(balance_decide(&b, &c, node, N), 0);
 	gives(&b, 256, 256, 256, 256); /* stale */
