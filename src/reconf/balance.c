@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 enum {
-	UNIT = 1000,		    /* one task on each CPU */
-	RATIO_MAX = 1000000 * 1000, /* age / service time, 1/1000 */
-	NEARLY = 7,		    /* in 1/8: weights from there to the greatest are equal */
+	UNIT = 1000,		  /* one task on each CPU */
+	RATIO_MAX = 10000 * 1000, /* age / service time, 1/1000; more overflows level_of() */
+	NEARLY = 7,		  /* in 1/8: weights from there to the greatest are equal */
 };
 
 /* All nodes: what counts of them. */
