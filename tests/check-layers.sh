@@ -25,6 +25,8 @@ src/core/*             src/core/ resex/units.h resex/flow.h @pure
 include/resex/policy.h resex/units.h resex/flow.h @pure
 include/resex/flow.h   resex/units.h @pure
 include/resex/load_abi.h resex/region_abi.h @pure
+include/resex/loadmon_abi.h resex/load_abi.h linux/ sys/ioctl.h @pure
+include/resex/region_abi.h linux/ @pure
 include/resex/*        @pure
 policies/*             policies/ resex/policy.h src/core/ @pure
 src/util/conf*         src/util/ src/core/ resex/exit.h config.h @libc jansson.h
@@ -49,6 +51,7 @@ src/reconf/balance*    src/reconf/balance.h @pure
 src/reconf/*           src/reconf/ src/core/hostset.h src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
 src/load/index*        src/load/ src/core/ resex/load_abi.h @pure
 src/load/*             src/load/ src/core/ src/util/ resex/load_abi.h config.h @libc
+src/kmod/*             resex/loadmon_abi.h linux/ trace/
 src/counters/sim* src/counters/ src/core/ src/sim/hyp.h config.h @libc
 src/counters/*         src/counters/ src/core/ src/util/ config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/
@@ -112,6 +115,7 @@ END
 words_except() {
 	cat <<'END'
 src/util/clock.c clock_gettime clock_nanosleep nanosleep CLOCK_BOOTTIME CLOCK_MONOTONIC
+src/kmod/*       CLOCK_MONOTONIC
 ibmon/report/*   clock_gettime CLOCK_MONOTONIC_COARSE
 END
 }

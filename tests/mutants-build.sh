@@ -16,7 +16,7 @@ build() {
 		src/transport/verbs/reaper.c) ;; # without verbs
 		src/lab/main.c) continue ;;
 		src/cli/table.c) ;;
-		src/cli/* | src/daemon/* | src/peek/* | src/hv/xen/* | src/transport/verbs/*) continue ;;
+		src/cli/* | src/daemon/* | src/kmod/* | src/peek/* | src/hv/xen/* | src/transport/verbs/*) continue ;;
 		tests/fakes/fake_cluster.c) case $test in control | control_cluster) ;; *) continue ;; esac ;;
 		src/cluster/*) case $test in control | control_cluster) continue ;; esac ;; # they have the fake one
 		src/benchex/hello.c | src/benchex/merge.c | src/benchex/number.c | src/benchex/option_rows.c | \

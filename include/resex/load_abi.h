@@ -28,6 +28,7 @@ enum load_flags {
 	LOAD_NO_WAIT = 1u << 2,	      /* wait_ns is not known, and 0 */
 	LOAD_IDLE_REPAIRED = 1u << 3, /* idle times of sleeping CPUs are up to date */
 	LOAD_DISAGREES = 1u << 4,     /* the hypervisor counted another CPU time */
+	LOAD_NO_RUNNING = 1u << 5,    /* running is not known, and 0 */
 };
 
 /* A record of kind REGION_LOAD. Times are sums over the node's CPUs, but for wait_ns. */

@@ -10,8 +10,13 @@
 #ifndef RESEX_REGION_ABI_H
 #define RESEX_REGION_ABI_H
 
+#ifdef __KERNEL__ /* src/kmod */
+#include <linux/build_bug.h>
+#include <linux/types.h>
+#else
 #include <assert.h>
 #include <stdint.h>
+#endif
 
 #define REGION_MAGIC   0x4e47525845534552ull /* "RESEXRGN" */
 #define REGION_VERSION 2u		     /* 1: words had ids of 16 bits and seqs of 48 */

@@ -19,8 +19,8 @@ static const char *source_text(uint32_t source)
 
 static json_t *flag_names(uint32_t flags)
 {
-	static const char *const name[] = { "simulated", "overrun", "no-wait", "idle-repaired",
-					    "disagrees" };
+	static const char *const name[] = { "simulated",     "overrun",	  "no-wait",
+					    "idle-repaired", "disagrees", "no-running" };
 	json_t *arr = json_array();
 
 	for (uint32_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
