@@ -50,7 +50,9 @@ src/shared/*           src/shared/ src/transport/transport.h src/core/ src/util/
 src/reconf/balance*    src/reconf/balance.h @pure
 src/reconf/*           src/reconf/ src/core/hostset.h src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
 src/load/index*        src/load/ src/core/ resex/load_abi.h @pure
-src/load/*             src/load/ src/core/ src/util/ resex/load_abi.h config.h @libc
+src/load/btf*          src/load/ @pure
+src/load/choose*       src/load/ src/core/ @pure
+src/load/*             src/load/ src/core/ src/util/ resex/load_abi.h resex/loadmon_abi.h config.h @libc
 src/kmod/*             resex/loadmon_abi.h linux/ trace/
 src/counters/sim* src/counters/ src/core/ src/sim/hyp.h config.h @libc
 src/counters/*         src/counters/ src/core/ src/util/ config.h @libc

@@ -27,6 +27,7 @@
 #include "src/cluster/cluster.h"
 #include "src/cluster/exchange.h"
 #include "src/load/index.h"
+#include "src/load/kmod.h"
 #include "src/load/load.h"
 #include "src/shared/member.h"
 #include "src/shared/region.h"
@@ -157,6 +158,10 @@ struct worker {
 	struct load *load; /* NULL: this host is no node */
 	uint64_t load_beat;
 	struct mono load_sampled;
+	const struct load_filler *filler; /* NULL: by load.source none is asked */
+	struct load_choice choice;	  /* while it fills, nothing is sampled here */
+	int filler_handle;
+	uint32_t running_offset; /* of loadmon_fill */
 	/* Of host number - 1; windows[] of them. NULL: it has no nodes. */
 	struct load_window *window[REGION_HOSTS_MAX];
 	uint32_t windows[REGION_HOSTS_MAX];
@@ -169,7 +174,7 @@ struct worker {
 	struct hostset stale;		   /* hosts of which control has old copies */
 };
 
-/* conf, x and notices are set, epoll and member_fd are -1. 0 or -errno with e filled. */
+/* conf, x and notices are set; epoll, member_fd and filler_handle are -1. 0 or -errno and e. */
 int worker_open(struct worker *w, const struct cluster_key *key, const char *state_dir,
 		struct mono now, struct conf_error *e);
 /* Also after an error of worker_open. */
@@ -184,8 +189,13 @@ bool worker_events(struct worker *w, struct mono now, int64_t wall_ns);
 /* Publish the heartbeat, with the settings in force. */
 void worker_beat(struct worker *w, struct mono now, int64_t wall_ns);
 
-/* Sample the load of this host, and publish it. Only with w->load. */
-void worker_sample(struct worker *w, struct mono now, int64_t wall_ns);
+/*
+ * Publish the load of this host, once a period: sample it, or see that the module does. Only with
+ * w->load.
+ */
+void worker_load(struct worker *w, struct mono now, int64_t wall_ns);
+/* Let the module go, if it fills the record. */
+void worker_end_load(struct worker *w);
 /* Copy the nodes of a host, with the index of each. */
 void worker_nodes(struct worker *w, uint16_t host, const struct peer_seen *p,
 		  struct node_copy out[static REGION_NODES_MAX]);

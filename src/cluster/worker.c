@@ -288,7 +288,7 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 	if (is_due(&w->beat_due, w->conf->heartbeat_ns, now) || is_first_beat(w))
 		worker_beat(w, now, wall_ns);
 	if (w->load && is_due(&w->load_due, w->conf->load.period_ns, now))
-		worker_sample(w, now, wall_ns);
+		worker_load(w, now, wall_ns);
 	if (is_due(&w->scan_due, cluster_scan_ns(w->conf), now)) {
 		begin_scan(w, now, wall_ns);
 		hosts_change = true;

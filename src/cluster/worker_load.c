@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * worker_load: the load of this host as a node: sampled once a period, and published in the part
- * "load" of its region. No other host takes part: they READ it (resex/load_abi.h). And what was
- * read of all nodes: an index of each, over a window.
+ * worker_load: the load of this host as a node, in the part "load" of its region: sampled once a
+ * period and published, or filled by the kernel module, which needs no process for it. No other
+ * host takes part: they READ it (resex/load_abi.h). And what was read of all nodes: an index of
+ * each, over a window.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/cluster/cluster_priv.h"
+
+static void tell(struct worker *w, const char *text, struct mono now, int64_t wall_ns)
+{
+	notices_alarm(&w->notices, (uint16_t)w->conf->host[w->conf->self].number, text, now,
+		      wall_ns);
+}
 
 /* The record that is there stays: its beat does not move, so readers see how old it is. */
 static void note_failure(struct worker *w, int rc, struct mono now, int64_t wall_ns)
@@ -15,11 +23,10 @@ static void note_failure(struct worker *w, int rc, struct mono now, int64_t wall
 	char text[128];
 
 	snprintf(text, sizeof(text), "its load cannot be sampled: %s", strerror(-rc));
-	notices_alarm(&w->notices, (uint16_t)w->conf->host[w->conf->self].number, text, now,
-		      wall_ns);
+	tell(w, text, now, wall_ns);
 }
 
-void worker_sample(struct worker *w, struct mono now, int64_t wall_ns)
+static void sample(struct worker *w, struct mono now, int64_t wall_ns)
 {
 	int64_t period = w->conf->load.period_ns;
 	struct load_record r = { .node = (uint32_t)cluster_own_node(w->conf)->number,
@@ -39,6 +46,86 @@ void worker_sample(struct worker *w, struct mono now, int64_t wall_ns)
 	w->load_beat = r.beat;
 	region_publish_load(&w->region, &r);
 }
+
+/* --- the module, which writes the record itself -------------------------------------- */
+
+static struct load_record *own_record(const struct worker *w)
+{
+	struct load_record *loads = w->region.loads;
+
+	return &loads[cluster_own_node(w->conf)->number];
+}
+
+static uint64_t own_beat(const struct worker *w)
+{
+	return __atomic_load_n(&own_record(w)->beat, __ATOMIC_RELAXED);
+}
+
+/* With "auto" a host without the module is as good as any: no alarm. */
+static void note_refusal(struct worker *w, int rc, struct mono now, int64_t wall_ns)
+{
+	char text[128];
+
+	if (w->conf->load.source != CLUSTER_LOAD_KLM)
+		return;
+	snprintf(text, sizeof(text),
+		 "its load is not known: load.source is klm, and " LOADMON_PATH ": %s",
+		 strerror(-rc));
+	tell(w, text, now, wall_ns);
+}
+
+static void ask_filler(struct worker *w, struct mono now, int64_t wall_ns)
+{
+	const struct loadmon_fill fill = {
+		.record = (uint64_t)(uintptr_t)own_record(w),
+		.period_ns = (uint64_t)w->conf->load.period_ns,
+		.node = (uint32_t)cluster_own_node(w->conf)->number,
+		.running_offset = w->running_offset,
+	};
+	int rc = w->filler->begin(&fill);
+
+	if (rc < 0) {
+		load_choice_refused(&w->choice, now);
+		note_refusal(w, rc, now, wall_ns);
+		return;
+	}
+	w->filler_handle = rc;
+	load_choice_fills(&w->choice, own_beat(w), now);
+}
+
+/* Does the module fill the record? If it no longer does, the record is the worker's again. */
+static bool is_filled(struct worker *w, struct mono now, int64_t wall_ns)
+{
+	struct load_choice *c = &w->choice;
+
+	if (!w->filler)
+		return false;
+	if (c->filling && load_choice_stands(c, own_beat(w), w->conf->load.period_ns, now)) {
+		worker_end_load(w);
+		w->load_beat = own_beat(w);
+		w->load_sampled = now;
+		tell(w, "the kernel module no longer fills its load record: its beat stands still",
+		     now, wall_ns);
+	}
+	if (load_choice_asks(c, now))
+		ask_filler(w, now, wall_ns);
+	return c->filling;
+}
+
+void worker_load(struct worker *w, struct mono now, int64_t wall_ns)
+{
+	if (!is_filled(w, now, wall_ns) && w->conf->load.source != CLUSTER_LOAD_KLM)
+		sample(w, now, wall_ns);
+}
+
+void worker_end_load(struct worker *w)
+{
+	if (w->filler_handle >= 0)
+		w->filler->end(w->filler_handle);
+	w->filler_handle = -1;
+}
+
+/* --- of all nodes ------------------------------------------------------------------ */
 
 /* 0 or -ENOMEM. */
 static int make_windows(struct worker *w, uint16_t host, uint32_t n)

@@ -149,7 +149,11 @@ static int open_load(struct worker *w, struct conf_error *e)
 
 	if (!cluster_own_node(w->conf))
 		return 0;
-	w->load_ops = &load_proc; /* the only source yet: auto is the same */
+	w->load_ops = &load_proc;
+	if (w->conf->load.source != CLUSTER_LOAD_ULM) {
+		w->filler = &load_kmod;
+		w->running_offset = load_running_offset("/sys/kernel/btf/vmlinux");
+	}
 	rc = w->load_ops->open(&w->load, "/proc", text);
 	if (rc)
 		conf_error_set(e, conf_exit(rc),
@@ -213,6 +217,7 @@ int worker_open(struct worker *w, const struct cluster_key *key, const char *sta
 void worker_close(struct worker *w)
 {
 	peers_close(w->peers);
+	worker_end_load(w); /* it writes to memory of the transport */
 	if (w->member)
 		w->member_ops->close(w->member);
 	transport_close(w->t);

@@ -54,7 +54,7 @@ struct cluster_node {
 	uint16_t host;	 /* its number */
 };
 
-enum cluster_load_source { CLUSTER_LOAD_AUTO, CLUSTER_LOAD_ULM };
+enum cluster_load_source { CLUSTER_LOAD_AUTO, CLUSTER_LOAD_ULM, CLUSTER_LOAD_KLM };
 
 /* How the load of this host's node is sampled, and loads of all nodes are read. */
 struct cluster_load {

@@ -9,7 +9,7 @@
 
 #define STALE_NS (500 * NS_PER_MS)
 
-static const char *const source_names[] = { "auto", "ulm", NULL };
+static const char *const source_names[] = { "auto", "ulm", "klm", NULL };
 
 #define KEY(...) CONF_KEY(struct cluster_load, __VA_ARGS__)
 static const struct conf_key load_keys[] = {

@@ -4,7 +4,8 @@
  *
  *	source -> struct load_record -> the part "load" of the region -> READ -> load/index.h
  *
- * src/cluster samples once a period. Sources: proc (LOAD_ULM).
+ * src/cluster samples once a period. Sources: proc (LOAD_ULM). The kernel module fills the record
+ * itself (kmod.h).
  */
 #ifndef RESEX_LOAD_LOAD_H
 #define RESEX_LOAD_LOAD_H

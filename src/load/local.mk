@@ -2,7 +2,11 @@
 noinst_LIBRARIES += libload.a
 libload_a_SOURCES = \
 	include/resex/load_abi.h \
+	include/resex/loadmon_abi.h \
+	src/load/btf.c src/load/btf.h \
+	src/load/choose.c \
 	src/load/index.c src/load/index.h \
+	src/load/kmod.c src/load/kmod.h \
 	src/load/load.h \
 	src/load/proc.c \
 	src/load/proc_text.c

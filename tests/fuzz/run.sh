@@ -31,6 +31,7 @@ define="-DRESEX_RUNDIR='\"/run\"' -DRESEX_STATEDIR='\"/var\"' -DRESEX_CONFDIR='\
 # NAME | SOURCES | FILES WHOSE LINES COUNT | FLOOR % | FILE TO PLANT IN | SED
 targets() {
 	cat <<'END'
+btf | src/load/btf.c | src/load/btf.c | 95 | src/load/btf.c | s/h.strings_length > len - h.strings)/0)/
 hello | src/transport/front/hello.c | src/transport/front/hello.c | 90 | src/transport/front/hello.c | s/message + len - MAC, MAC);/message + len - MAC, 8);/
 tcp | src/transport/front/hello.c src/transport/tcp/call.c src/transport/tcp/conn.c src/transport/tcp/serve.c src/transport/tcp/wire.c src/transport/front/address.c | src/transport/tcp/serve.c src/transport/tcp/wire.c | 90 | src/transport/tcp/serve.c | s/op->offset + op->len > r->bytes/op->offset > r->bytes/
 proc | src/load/proc_text.c | src/load/proc_text.c | 95 | src/load/proc_text.c | s/if (\*v > (most - digit) \/ 10)/if (*v > most)/

@@ -547,6 +547,46 @@ TCP = {
     "answers_wrong": b"\2" + bytes(range(8)) + frame(6, 0, bytes(8)) + frame(6, 2, bytes(8)),
 }
 
+# --- btf: header, types, strings (kernel's Documentation/bpf/btf.rst) -----------------------
+
+
+def btf(types, strings=b"\0rq\0nr_running\0u32\0", magic=0xeb9f, version=1, length=24, gap=b""):
+    head = struct.pack("<HBB5I", magic, version, 0, length, 0, len(types), len(types) + len(gap), len(strings))
+    return head + bytes(length - 24 if length > 24 else 0) + types + gap + strings
+
+
+def btf_type(name, kind, size, members=0, bits=0):
+    return struct.pack("<3I", name, bits << 31 | kind << 24 | members, size)
+
+
+def btf_rq(offset=32, of=1, bits=0, size=64):
+    return btf_type(1, 4, size, 2, bits) + struct.pack("<6I", 15, of, 0, 4, of, offset)
+
+
+BTF_U32 = btf_type(15, 1, 4) + struct.pack("<I", 32)
+BTF_ALL = b"".join(btf_type(0, kind, 4, members) + bytes(fixed + each * members) for kind, fixed, each, members in (
+    (2, 0, 0, 0), (3, 12, 0, 0), (5, 0, 12, 2), (6, 0, 8, 3), (7, 0, 0, 0), (9, 0, 0, 0), (10, 0, 0, 0), (11, 0, 0, 0),
+    (12, 0, 0, 0), (13, 0, 8, 2), (14, 4, 0, 0), (15, 0, 12, 2), (16, 0, 0, 0), (17, 4, 0, 0), (18, 0, 0, 0),
+    (19, 0, 12, 1)))
+BTF = {
+    "least": btf(BTF_U32 + btf_rq()),
+    "all": btf(BTF_U32 + BTF_ALL + btf_rq(64), length=32, gap=b"gap!"),
+    "typedef": btf(BTF_U32 + btf_type(15, 8, 1) + btf_rq(of=2)),
+    "circle": btf(BTF_U32 + btf_type(15, 8, 2) + btf_rq(of=2)),
+    "two": btf(BTF_U32 + btf_rq() + btf_rq(64)),
+    "twice": btf(BTF_U32 + btf_rq() + btf_rq()),
+    "bits": btf(BTF_U32 + btf_rq(32 | 3 << 24, bits=1)),
+    "no_bits": btf(BTF_U32 + btf_rq(bits=1)),
+    "outside": btf(BTF_U32 + btf_rq(64, size=8)),
+    "pointer": btf(btf_type(0, 2, 1) + btf_rq()),
+    "void": btf(btf_rq(of=0)),
+    "future": btf(BTF_U32 + btf_type(0, 20, 0) + btf_rq()),
+    "cut": btf(BTF_U32 + btf_rq()[:-4]),
+    "none": btf(BTF_U32),
+    "magic": btf(BTF_U32, magic=0x9feb),
+    "short": btf(BTF_U32)[:20],
+}
+
 
 # --- proc: a byte for the file, its text (fuzz_proc.c) -------------------------------
 
@@ -569,6 +609,7 @@ PROC = {
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
+    write(sys.argv[1], "btf", BTF)
     write(sys.argv[1], "caps", CAPS)
     write(sys.argv[1], "cluster", CLUSTER)
     write(sys.argv[1], "conf", CONF)

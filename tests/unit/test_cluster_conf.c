@@ -331,7 +331,7 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 			    " {\"name\": \"m\", \"number\": 2, \"host\": \"xen1\"}]}",
 		  "node \"n\" is that host already: list a host once" },
 		{ HEAD BOTH ", \"load\": []}", "load" },
-		{ HEAD BOTH ", \"load\": {\"source\": \"klm\"}}", "klm" },
+		{ HEAD BOTH ", \"load\": {\"source\": \"kernel\"}}", "kernel" },
 		{ HEAD BOTH ", \"load\": {\"period\": \"999us\"}}", "1ms" },
 		{ HEAD BOTH ", \"load\": {\"windows\": \"1s\"}}", "windows" },
 		{ HEAD BOTH ", \"load\": {\"period\": \"1ms\", \"stale\": \"101ms\"}}",

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/shared/record.h"
 #include "tests/unit/cluster_rig.h"
 #include "tests/unit/unit.h"
 
@@ -92,6 +93,130 @@ TEST_WITH(load__that_cannot_be_sampled__is_an_alarm_and_its_beat_stops, one_node
 	assert_int_equal(rig_events(s->at[1].g, "alarm"), 1);
 	s->at[1].c->worker.load_ops = &load_proc;
 	site_until(s, at[7].beat > beat);
+}
+
+/* --- with the kernel module, or what stands for it -------------------------------------- */
+
+static struct {
+	int rc; /* what it answers */
+	int begun, ended;
+	struct loadmon_fill asked;
+} module;
+
+static int module_begin(const struct loadmon_fill *f)
+{
+	module.asked = *f;
+	module.begun++;
+	return module.rc;
+}
+
+static void module_end(int handle)
+{
+	assert_int_equal(handle, module.rc);
+	module.ended++;
+}
+
+static const struct load_filler filler = { .begin = module_begin, .end = module_end };
+
+/* Host 1 runs beside a module that answers so. */
+static struct load_record *open_beside(struct sites *s, int rc)
+{
+	struct worker *w;
+
+	memset(&module, 0, sizeof(module));
+	module.rc = rc;
+	site_open(s, 1);
+	w = &s->at[1].c->worker;
+	if (w->filler_handle >= 0) /* this machine has the module */
+		worker_end_load(w);
+	w->filler = &filler;
+	w->running_offset = 4;
+	w->choice = (struct load_choice){ .filling = false };
+	return transport_part(w->t, TRANSPORT_LOAD);
+}
+
+static void fill(struct load_record *at)
+{
+	struct load_record r = *at;
+
+	r.node = module.asked.node;
+	r.source = LOAD_KLM;
+	r.beat++;
+	record_write(at, &r.head, REGION_LOAD, sizeof(r));
+}
+
+TEST_WITH(load__while_the_module_fills_it__is_not_sampled_and_then_again, one_node, finish)
+{
+	struct sites *s = *state;
+	struct load_record *at = open_beside(s, 5);
+	struct mono stood;
+	uint64_t beat;
+
+	site_until(s, module.begun);
+	assert_true(module.asked.record == (uintptr_t)&at[7]);
+	assert_int_equal(module.asked.period_ns, 20 * MS);
+	assert_int_equal(module.asked.node, 7);
+	assert_int_equal(module.asked.running_offset, 4);
+	for (int i = 0; i < 500; i++) {
+		beat = at[7].beat;
+		fill(&at[7]);
+		sites_ms(s);
+		assert_int_equal(at[7].beat, beat + 1);
+		assert_int_equal(at[7].source, LOAD_KLM);
+	}
+	assert_int_equal(module.ended, 0);
+	stood = s->now;
+	beat = at[7].beat;
+	site_until(s, at[7].source == LOAD_ULM);
+	assert_in_range(mono_sub(s->now, stood), 90 * MS, 125 * MS);
+	assert_true(module.begun == 1 && module.ended == 1);
+	assert_int_equal(at[7].beat, beat + 1);
+	assert_false(at[7].flags & LOAD_OVERRUN);
+	site_until(s, site_has_event(s, 1, "alarm", "its beat stands still"));
+	site_until(s, at[7].beat == beat + 20);
+	/* It is asked again, and nothing is sampled as soon as it fills. */
+	site_until(s, module.begun == 2);
+	beat = at[7].beat;
+	fill(&at[7]);
+	sites_ms(s);
+	assert_int_equal(at[7].source, LOAD_KLM);
+	site_kill(s, 1);
+	assert_int_equal(module.ended, 2);
+}
+
+TEST_WITH(load__without_a_module__is_sampled_and_no_alarm, one_node, finish)
+{
+	struct sites *s = *state;
+	struct load_record *at = open_beside(s, -ENOENT);
+
+	site_until(s, module.begun == 3);
+	assert_in_range(at[7].beat, 95, 160); /* 2 s and more of 20 ms */
+	assert_int_equal(at[7].source, LOAD_ULM);
+	assert_int_equal(rig_events(s->at[1].g, "alarm"), 0);
+}
+
+TEST_WITH(load__of_the_module_alone_that_is_not_there__is_an_alarm_and_no_record, one_node, finish)
+{
+	struct sites *s = *state;
+	struct load_record *at;
+
+	site_write(s, 1, "test",
+		   SITE_TIMES
+		   ", \"nodes\": [{\"name\": \"n\", \"number\": 7, \"host\": \"xen1\"}], "
+		   "\"load\": {\"source\": \"klm\"}");
+	at = open_beside(s, -ENOENT);
+	site_until(s, site_has_event(s, 1, "alarm", "/dev/resex-load: No such file"));
+	site_until(s, module.begun == 3);
+	assert_int_equal(at[7].head.seq, 0);
+	module.rc = 5;
+	site_until(s, module.begun == 4);
+	fill(&at[7]);
+	assert_int_equal(at[7].source, LOAD_KLM);
+	/* It stands, and still nothing else is published. */
+	site_until(s, module.ended == 1);
+	site_until(s, module.begun == 5);
+	assert_int_equal(at[7].source, LOAD_KLM);
+	assert_int_equal(at[7].beat, 1);
 }
 
 /* --- as another host sees it ---------------------------------------------------------- */
