@@ -25,6 +25,10 @@ class Failed(Exception):
     """A scenario's expectation did not hold; the text says which, with the figures."""
 
 
+class Skipped(Exception):
+    """What the scenario needs is not to be had on this machine; the text is a sentence."""
+
+
 def check(condition, text):
     if not condition:
         raise Failed(text)

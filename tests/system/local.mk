@@ -34,6 +34,7 @@ EXTRA_DIST += \
 	tests/system/sc_hosts.py \
 	tests/system/sc_hv.py \
 	tests/system/sc_ioshares.py \
+	tests/system/sc_kmod.py \
 	tests/system/sc_liar.py \
 	tests/system/sc_link.py \
 	tests/system/sc_matrix.py \
@@ -156,6 +157,11 @@ endif
 noinst_PROGRAMS += latload
 latload_SOURCES = tests/system/src/latload.c
 latload_LDADD = libresex-report.a
+
+# loadage: how old load records are when they are READ (sc_kmod.py).
+noinst_PROGRAMS += loadage
+loadage_SOURCES = tests/system/src/loadage.c
+loadage_LDADD = libconf.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a $(JANSSON_LIBS)
 
 # reseed: new randomness for a VM that is restored from a snapshot.
 noinst_PROGRAMS += reseed

@@ -13,8 +13,8 @@ would not help: benchex-count and churn took 130 s each at once, and 58 and 85 s
 
 Scenarios without Xen run one at a time beside all of this, at a lower priority (bed.PLAIN_NICE).
 
-A scenario passes when its function returns, fails when it raises; each failed one shows why, and
-where the logs are. Seconds are the wall's, and CPU seconds those of QEMU.
+A scenario passes when its function returns (a text is shown beside its name), fails when it raises;
+each failed one shows why, and where the logs are. Seconds are the wall's, and CPU seconds those of QEMU.
 """
 import argparse
 import os
@@ -78,13 +78,16 @@ class Runner:
             vm = bed.Vm(self.images, run, snapshot=begin, **options)
             vm.deep = self.deep
             with vm:
-                s.run(vm)
+                said = s.run(vm)
+        except bed.Skipped as e:
+            self.tell(line(s.name, "skip", time.monotonic() - began, vm.cpu_seconds(), str(e)))
+            return True
         except Exception as e:  # whatever it was: this scenario failed and the next is tried
             return self.failure(s, vm, e, run, began)
         with self.lock:
             self.passed += 1
             self.cpu += vm.cpu_seconds()
-        self.tell(line(s.name, "pass", time.monotonic() - began, vm.cpu_seconds()))
+        self.tell(line(s.name, "pass", time.monotonic() - began, vm.cpu_seconds(), said if isinstance(said, str) else ""))
         return True
 
     def failure(self, s, vm, e, run, began):

@@ -19,6 +19,7 @@ import sc_hosts
 import sc_hv
 import sc_ioshares
 import sc_liar
+import sc_kmod
 import sc_link
 import sc_matrix
 import sc_operator
@@ -66,6 +67,8 @@ ALL = [
              "server, clients and bulk over RDMA: both sides agree, whatever happens to one"),
     Scenario("transport", "verbs", sc_transport.transport,
              "the transport's contract over RDMA, and peers that do what they may not"),
+    Scenario("kmod", "verbs", sc_kmod.kmod,
+             "the kernel module's load record is fresher than one of /proc, and needs no process"),
     Scenario("golden", "small", sc_golden.golden,
              "record the golden rings of rxe anew, for tests/golden/rxe", "deep"),
     Scenario("transport-hosts", "cable", sc_transport.hosts,
