@@ -27,6 +27,9 @@ CLEANFILES += resexd.service
 resexd.service: $(srcdir)/etc/resexd.service Makefile
 	$(AM_V_GEN)sed 's|[@]sbindir[@]|$(sbindir)|g' $(srcdir)/etc/resexd.service >$@
 
+udevdir = $(prefix)/lib/udev/rules.d
+dist_udev_DATA = etc/60-resex.rules
+
 EXTRA_DIST += etc/resex-agent.service
 CLEANFILES += resex-agent.service
 if XEN

@@ -4,6 +4,8 @@
 # BUILD is configured as ./dev build does: for /usr, with Xen.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+version=$(sed -n 's|^AC_INIT(\[resex\],\[\([^]]*\)\]).*|\1|p' "$here/../configure.ac")
+module=/usr/src/resex-loadmon-$version # where DKMS looks
 build=$(cd "${1:?usage: check-install.sh BUILD}" && pwd)
 
 expected() {
@@ -23,6 +25,7 @@ expected() {
 /usr/lib/systemd/system/resexd.service
 /usr/sbin/resex-agent
 /usr/sbin/resexd
+/usr/lib/udev/rules.d/60-resex.rules
 /usr/share/bash-completion/completions/benchex
 /usr/share/bash-completion/completions/resex
 /usr/share/bash-completion/completions/resex-agent
@@ -34,6 +37,7 @@ expected() {
 /usr/share/doc/resex/examples/report.c
 /usr/share/doc/resex/examples/resexd.json
 END
+	printf '%s\n' "$module"/{Kbuild,dkms.conf,loadmon.c} "$module"/include/resex/{load,loadmon,region}_abi.h
 	(cd "$here/../etc/scenarios" &&
 		printf '/usr/share/doc/resex/examples/scenarios/%s\n' ./*.json | sed 's|\./||')
 	# A page for each that stands in man/, and a file for each policy.
@@ -70,6 +74,16 @@ units_are_right() {
 	done
 	said=$(systemd-analyze verify --man=no "$tmp"/units/*.service 2>&1) && [ -z "$said" ] ||
 		{ echo "$said"; return 1; }
+}
+
+# Whoever has the headers of a kernel builds the module of what is installed; its name is DKMS's.
+module_is_whole() {
+	grep -qx "PACKAGE_VERSION=\"$version\"" "$dest$module/dkms.conf" || return
+	printf '%s\n' "$dest$module"/include/resex/*.h | while read -r header; do
+		echo "#include \"$header\""
+	done >"$tmp/headers.c"
+	# Without this tree: each header finds the others.
+	cc -std=gnu11 -Wall -Wextra -Werror -I"$dest$module/include" -c -o "$tmp/headers.o" "$tmp/headers.c"
 }
 
 # As a user of the library builds, in both languages; the example runs until it is ended.
@@ -113,7 +127,7 @@ dest=$tmp/dest
 passed=0 failed=0
 make -s -C "$build" install DESTDIR="$dest" >"$tmp/out" 2>&1 ||
 	{ cat "$tmp/out"; echo "install: 0 passed, 1 failed"; exit 1; }
-for what in same_list programs_run example_is_right units_are_right library_serves \
+for what in same_list programs_run example_is_right units_are_right module_is_whole library_serves \
 	    policy_compiles_alone policy_that_needs_the_tree_does_not_compile nothing_is_left; do
 	if $what >"$tmp/out" 2>&1; then
 		echo "pass ${what//_/ }"
