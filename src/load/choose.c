@@ -5,7 +5,7 @@
 #define ASK_NS	     NS_PER_S
 #define PAUSE_MAX_NS (60 * NS_PER_S)
 #define GOOD_NS	     (10 * NS_PER_S) /* who filled for so long begins anew */
-#define PATIENCE_NS  (100 * NS_PER_MS)
+#define PATIENCE_NS  NS_PER_S	     /* the CPU of the timer may be the hypervisor's for so long */
 
 int64_t load_choice_patience(int64_t period_ns)
 {

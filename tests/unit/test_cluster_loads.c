@@ -168,7 +168,7 @@ TEST_WITH(load__while_the_module_fills_it__is_not_sampled_and_then_again, one_no
 	stood = s->now;
 	beat = at[7].beat;
 	site_until(s, at[7].source == LOAD_ULM);
-	assert_in_range(mono_sub(s->now, stood), 90 * MS, 125 * MS);
+	assert_in_range(mono_sub(s->now, stood), 990 * MS, 1025 * MS);
 	assert_true(module.begun == 1 && module.ended == 1);
 	assert_int_equal(at[7].beat, beat + 1);
 	assert_false(at[7].flags & LOAD_OVERRUN);
