@@ -23,7 +23,7 @@ static int print(const struct load_options *o, const struct load_sums *s)
 		return RESEX_FAILURE;
 	}
 	if (o->json) {
-		json_dumpf(all, stdout, JSON_INDENT(1));
+		json_dumpf(all, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
 		putchar('\n');
 	} else {
 		load_print(o, s, all);
