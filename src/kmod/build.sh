@@ -20,7 +20,7 @@ if [ ! -e "$headers/Makefile" ]; then
 	export DEBIAN_FRONTEND=noninteractive
 	# The lists of an image may be older than what the archive still has.
 	apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [0-9]' || apt-get update -qq >&2 || true
-	apt-get install -y -qq --no-install-recommends "$package" make >&2 ||
+	apt-get install -y -qq --no-install-recommends "$package" make >/dev/null ||
 		missing "apt-get has no $package"
 fi
 # Kbuild writes beside the sources, so it gets a copy of them.
