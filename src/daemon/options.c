@@ -16,12 +16,7 @@
 #include "src/conf/settings.h"
 #include "src/util/cmdline.h"
 
-static const struct option_row {
-	char letter;
-	const char *name;
-	const char *value; /* its name in the help; NULL: the option takes no value */
-	const char *help;
-} rows[] = {
+static const struct cmdline_row rows[] = {
 	{ 'c', "config", "FILE", "configuration (default " RESEX_CONFDIR "/resexd.json)" },
 	{ 'C', "check", NULL, "check configuration, policy and cluster, and exit" },
 	{ 'O', "observe", NULL, "count, account and decide, but set no cap" },
@@ -35,6 +30,7 @@ static const struct option_row {
 	{ 'v', "verbose", NULL, "log more" },
 	{ 'h', "help", NULL, "print this" },
 	{ 'V', "version", NULL, "print the version" },
+	{ .name = NULL },
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -44,13 +40,7 @@ static void print_help(void)
 	puts("Usage: resexd [OPTION]...\n"
 	     "Charge the guests of this Xen host for the RDMA and CPU they use, and cap those\n"
 	     "that overspend.\n");
-	for (size_t i = 0; i < ROWS; i++) {
-		char option[32];
-
-		snprintf(option, sizeof(option), "%s%s%s", rows[i].name, rows[i].value ? " " : "",
-			 rows[i].value ? rows[i].value : "");
-		printf("  -%c, --%-14s %s\n", rows[i].letter, option, rows[i].help);
-	}
+	cmdline_print_rows(rows, 14);
 	puts("\nSee resexd(8), resexd.json(5), resex-scenario(5) and resex(1).");
 }
 
@@ -153,17 +143,12 @@ static int check_options(struct options *o)
 
 int options_parse(struct options *o, int argc, char **argv)
 {
-	struct option longs[ROWS + 1] = { 0 };
+	struct option longs[ROWS];
 	struct cmdline c = { .argc = argc, .argv = argv, .longs = longs, .help = "resexd --help" };
 	char error[256];
 	int letter, rc;
 
-	for (size_t i = 0; i < ROWS; i++)
-		longs[i] = (struct option){
-			.name = rows[i].name,
-			.has_arg = rows[i].value ? required_argument : no_argument,
-			.val = rows[i].letter,
-		};
+	cmdline_longs(rows, longs);
 	*o = (struct options){ .hv_name = "xen", .level = LOG_LVL_INFO };
 	cmdline_begin(&c);
 	while ((letter = cmdline_next(&c, error, sizeof(error))) >= 0) {

@@ -14,33 +14,49 @@
 #include "src/lab/load_cmd.h"
 #include "src/util/cmdline.h"
 
-static const struct option_row {
-	char letter;
-	const char *name;
-	const char *value; /* its name in the help; NULL: the option takes no value */
+static const struct cmdline_row rows[] = {
+	{ 'n', "nodes", "NUMBER", "nodes (default 8)" },
+	{ 'C', "cpus", "NUMBER", "CPUs of each node (2)" },
+	{ 'f', "frontends", "NUMBER", "front-ends (8)" },
+	{ 'c', "clients", "NUMBER", "clients, closed loop (32)" },
+	{ 'r', "rate", "NUMBER", "open loop instead: requests a second" },
+	{ 'b', "burst", "NUMBER", "open loop: requests that come at once (1)" },
+	{ 't', "think", "MS", "closed loop: mean time to think (0)" },
+	{ 'a', "alpha", "NUMBER", "of Zipf's law, in 1/1000 (500)" },
+	{ 'k', "single", "KB", "one file of this size instead of Zipf's documents" },
+	{ 'w', "workload", "NAME", "zipf (default), worldcup or rubis" },
+	{ 'x', "scan", "NUMBER", "between two scans, 1/10 service times (25)" },
+	{ 'q', "slice", "US", "of a CPU; 0: first come, first served (1000)" },
+	{ 'l', "loaded", "NUMBER", "nodes with 16 other processes (0)" },
+	{ 'd', "duration", "SECONDS", "simulated, measured (20)" },
+	{ 's', "seed", "NUMBER", "the first seed (1)" },
+	{ 'S', "seeds", "NUMBER", "runs with so many seeds (8)" },
+	{ 'o', "figures", "FOLDER", "write data of figures 5, 6, 8 and 9 there instead" },
+	{ 'j', "json", NULL, "print JSON" },
+	{ 'h', "help", NULL, "print this" },
+	{ 'V', "version", NULL, "print the version" },
+	{ .name = NULL },
+};
+
+/* Of those that are numbers. */
+static const struct {
 	long least, most;
-	const char *help;
-} rows[] = {
-	{ 'n', "nodes", "NUMBER", 1, WEB_NODES_MAX, "nodes (default 8)" },
-	{ 'C', "cpus", "NUMBER", 1, WEB_CPUS_MAX, "CPUs of each node (2)" },
-	{ 'f', "frontends", "NUMBER", 1, WEB_FRONTENDS_MAX, "front-ends (8)" },
-	{ 'c', "clients", "NUMBER", 1, WEB_CLIENTS_MAX, "clients, closed loop (32)" },
-	{ 'r', "rate", "NUMBER", 1, 1000000, "open loop instead: requests a second" },
-	{ 'b', "burst", "NUMBER", 1, 1024, "open loop: requests that come at once (1)" },
-	{ 't', "think", "MS", 0, 60000, "closed loop: mean time to think (0)" },
-	{ 'a', "alpha", "NUMBER", 0, 2000, "of Zipf's law, in 1/1000 (500)" },
-	{ 'k', "single", "KB", 1, 1024, "one file of this size instead of Zipf's documents" },
-	{ 'w', "workload", "NAME", 0, 0, "zipf (default), worldcup or rubis" },
-	{ 'x', "scan", "NUMBER", 1, 10000, "between two scans, 1/10 service times (25)" },
-	{ 'q', "slice", "US", 0, 1000000, "of a CPU; 0: first come, first served (1000)" },
-	{ 'l', "loaded", "NUMBER", 0, WEB_NODES_MAX, "nodes with 16 other processes (0)" },
-	{ 'd', "duration", "SECONDS", 1, 3600, "simulated, measured (20)" },
-	{ 's', "seed", "NUMBER", 1, 1000000000, "the first seed (1)" },
-	{ 'S', "seeds", "NUMBER", 1, 1000, "runs with so many seeds (8)" },
-	{ 'o', "figures", "FOLDER", 0, 0, "write data of figures 5, 6, 8 and 9 there instead" },
-	{ 'j', "json", NULL, 0, 0, "print JSON" },
-	{ 'h', "help", NULL, 0, 0, "print this" },
-	{ 'V', "version", NULL, 0, 0, "print the version" },
+} limits[] = {
+	['n'] = { 1, WEB_NODES_MAX },
+	['C'] = { 1, WEB_CPUS_MAX },
+	['f'] = { 1, WEB_FRONTENDS_MAX },
+	['c'] = { 1, WEB_CLIENTS_MAX },
+	['r'] = { 1, 1000000 },
+	['b'] = { 1, 1024 },
+	['t'] = { 0, 60000 },
+	['a'] = { 0, 2000 },
+	['k'] = { 1, 1024 },
+	['x'] = { 1, 10000 },
+	['q'] = { 0, 1000000 },
+	['l'] = { 0, WEB_NODES_MAX },
+	['d'] = { 1, 3600 },
+	['s'] = { 1, 1000000000 },
+	['S'] = { 1, 1000 },
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -49,13 +65,7 @@ static void print_help(void)
 {
 	puts("Usage: resex-lab load [OPTION]...\n"
 	     "Balance requests on a SIMULATED cluster of web servers, by several policies.\n");
-	for (size_t i = 0; i < ROWS; i++) {
-		char option[32];
-
-		snprintf(option, sizeof(option), "%s%s%s", rows[i].name, rows[i].value ? " " : "",
-			 rows[i].value ? rows[i].value : "");
-		printf("  -%c, --%-18s %s\n", rows[i].letter, option, rows[i].help);
-	}
+	cmdline_print_rows(rows, 18);
 	puts("\nSee resex-lab(1).");
 }
 
@@ -123,7 +133,7 @@ static int set_workload(struct load_options *o, const char *name)
 
 static int set_option(struct load_options *o, int letter, const char *value)
 {
-	const struct option_row *row = rows;
+	const struct cmdline_row *row = rows;
 	char *end;
 	long v;
 
@@ -146,9 +156,9 @@ static int set_option(struct load_options *o, int letter, const char *value)
 	while (row->letter != letter)
 		row++;
 	v = strtol(value, &end, 10);
-	if (*end || v < row->least || v > row->most) {
+	if (*end || v < limits[letter].least || v > limits[letter].most) {
 		fprintf(stderr, "resex-lab: --%s %s: give a whole number from %ld to %ld\n",
-			row->name, value, row->least, row->most);
+			row->name, value, limits[letter].least, limits[letter].most);
 		return RESEX_USAGE;
 	}
 	set_number(o, letter, v);
@@ -157,19 +167,14 @@ static int set_option(struct load_options *o, int letter, const char *value)
 
 int load_options(struct load_options *o, int argc, char **argv)
 {
-	struct option longs[ROWS + 1] = { 0 };
+	struct option longs[ROWS];
 	struct cmdline c = {
 		.argc = argc, .argv = argv, .longs = longs, .help = "resex-lab load --help"
 	};
 	char error[256];
 	int letter, rc;
 
-	for (size_t i = 0; i < ROWS; i++)
-		longs[i] = (struct option){
-			.name = rows[i].name,
-			.has_arg = rows[i].value ? required_argument : no_argument,
-			.val = rows[i].letter,
-		};
+	cmdline_longs(rows, longs);
 	*o = (struct load_options){ .seeds = 8 };
 	load_plan_default(&o->plan);
 	cmdline_begin(&c);

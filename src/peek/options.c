@@ -13,18 +13,14 @@
 #include "src/peek/peek.h"
 #include "src/util/cmdline.h"
 
-static const struct option_row {
-	char letter;
-	const char *name;
-	const char *value; /* its name in the help; NULL: the option takes no value */
-	const char *help;
-} rows[] = {
+static const struct cmdline_row rows[] = {
 	{ 'c', "cluster", "FILE", "the cluster (default " RESEX_CONFDIR "/cluster.json)" },
 	{ 'a', "as", "NAME", "this client's name in the file (default peek)" },
 	{ 'w', "within", "SECONDS", "time for all hosts together, 1 to 3600 (default 5)" },
 	{ 'j', "json", NULL, "print JSON" },
 	{ 'h', "help", NULL, "print this" },
 	{ 'V', "version", NULL, "print the version" },
+	{ .name = NULL },
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -34,13 +30,7 @@ static void print_help(void)
 	puts("Usage: resex-peek [OPTION]... [HOST]...\n"
 	     "Read the memory that hosts of a cluster share, directly, and print what it holds.\n"
 	     "Without HOST: of all of them.\n");
-	for (size_t i = 0; i < ROWS; i++) {
-		char option[32];
-
-		snprintf(option, sizeof(option), "%s%s%s", rows[i].name, rows[i].value ? " " : "",
-			 rows[i].value ? rows[i].value : "");
-		printf("  -%c, --%-16s %s\n", rows[i].letter, option, rows[i].help);
-	}
+	cmdline_print_rows(rows, 16);
 	puts("\nSee resex-peek(1), cluster.json(5) and resex-region(7).");
 }
 
@@ -84,19 +74,14 @@ static int set_option(struct peek_options *o, int letter, const char *value)
 
 int peek_options(struct peek_options *o, int argc, char **argv)
 {
-	struct option longs[ROWS + 1] = { 0 };
+	struct option longs[ROWS];
 	struct cmdline c = {
 		.argc = argc, .argv = argv, .longs = longs, .help = "resex-peek --help"
 	};
 	char error[256];
 	int letter, rc;
 
-	for (size_t i = 0; i < ROWS; i++)
-		longs[i] = (struct option){
-			.name = rows[i].name,
-			.has_arg = rows[i].value ? required_argument : no_argument,
-			.val = rows[i].letter,
-		};
+	cmdline_longs(rows, longs);
 	*o = (struct peek_options){ .cluster = RESEX_CONFDIR "/cluster.json",
 				    .as = "peek",
 				    .within_ns = 5 * NS_PER_S };

@@ -9,6 +9,28 @@
 
 enum { SHOWN_MAX = 128, LETTER_END = 256 };
 
+void cmdline_longs(const struct cmdline_row *rows, struct option *longs)
+{
+	for (; rows->name; rows++)
+		*longs++ = (struct option){
+			.name = rows->name,
+			.has_arg = rows->value ? required_argument : no_argument,
+			.val = rows->letter,
+		};
+	*longs = (struct option){ .name = NULL };
+}
+
+void cmdline_print_rows(const struct cmdline_row *rows, int width)
+{
+	for (; rows->name; rows++) {
+		char option[32];
+
+		snprintf(option, sizeof(option), "%s%s%s", rows->name, rows->value ? " " : "",
+			 rows->value ? rows->value : "");
+		printf("  -%c, --%-*s %s\n", rows->letter, width, option, rows->help);
+	}
+}
+
 void cmdline_begin(struct cmdline *c)
 {
 	char *s = c->shorts;

@@ -12,6 +12,19 @@
 
 enum { CMDLINE_OPTIONS_MAX = 64 };
 
+/* An option of a program whose every option has a letter: of a table, ended by name NULL. */
+struct cmdline_row {
+	char letter;
+	const char *name;
+	const char *value; /* its name in the help; NULL: the option takes no value */
+	const char *help;
+};
+
+/* Fill in longs, for struct cmdline: as many as there are rows, and its end. */
+void cmdline_longs(const struct cmdline_row *rows, struct option *longs);
+/* Print a line for each row; the help begins behind width characters of name and value. */
+void cmdline_print_rows(const struct cmdline_row *rows, int width);
+
 struct cmdline {
 	int argc;
 	char **argv; /* argv[0] is skipped; unless stop is set, options are moved to the front */
