@@ -43,8 +43,10 @@ uint32_t web_own(const struct web *w, uint32_t frontend, uint32_t node, int64_t 
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = w->first[frontend]; i != WEB_NOBODY; i = w->job[i].after)
-		n += w->job[i].node == node && w->job[i].sent_ns > after_ns;
+	/* The newest are first. */
+	for (uint32_t i = w->first[frontend]; i != WEB_NOBODY && w->job[i].sent_ns > after_ns;
+	     i = w->job[i].after)
+		n += w->job[i].node == node;
 	return n;
 }
 
