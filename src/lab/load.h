@@ -31,6 +31,8 @@ struct load_plan {
 	uint32_t stale_scan;	     /* the same, of the stale policies */
 	struct balance_conf balance; /* service_ns is set */
 	uint32_t plain_k;
+	/* load_run_all() calls it before each run of one policy; NULL: nothing. */
+	void (*progress)(uint32_t done, uint32_t runs);
 };
 
 struct load_run {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * load_all: all policies of load.h with several seeds: means, and ranges over random choice of the
- * same seed. load_main.c calls it, load_show.c prints it.
+ * same seed. load_run.c calls it, load_show.c prints it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -58,6 +58,9 @@ int load_run_all(const struct load_plan *plan, uint32_t seeds, int policies, str
 		uint64_t random_tps = 0, service_ns = 0;
 
 		for (int i = 0; !rc && i < policies; i++) {
+			if (p.progress)
+				p.progress(k * (uint32_t)policies + (uint32_t)i,
+					   seeds * (uint32_t)policies);
 			rc = load_policy_run(&p, (enum load_policy)i, (int64_t)service_ns, r);
 			if (rc)
 				break;

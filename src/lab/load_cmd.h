@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * load_cmd: what the files of "resex-lab load" share: load_options.c reads the command line,
- * load_all.c runs, load_show.c prints; or load_figures.c does both.
+ * load_run.c runs, load_show.c prints; or load_figures.c prints.
  */
 #ifndef RESEX_LAB_LOAD_CMD_H
 #define RESEX_LAB_LOAD_CMD_H
@@ -19,6 +19,9 @@ struct load_options {
 
 /* Fill o. -1: go on; else the exit code: help was printed, or the error was. */
 int load_options(struct load_options *o, int argc, char **argv);
+
+/* load_run_all() with progress and errors on stderr. The exit code. */
+int load_run(const struct load_plan *p, uint32_t seeds, int policies, struct load_sums *s);
 
 /*
  * Run what figures 5, 6, 8 and 9 of the paper show, and write their data and a script for gnuplot

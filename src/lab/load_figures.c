@@ -101,16 +101,6 @@ static void heads(FILE *f, const char *x)
 	fputc('\n', f);
 }
 
-static int run(const struct load_plan *p, uint32_t seeds, struct load_sums *s)
-{
-	int rc = load_run_all(p, seeds, POLICIES, s);
-
-	if (!rc)
-		return RESEX_OK;
-	fprintf(stderr, "resex-lab: the cluster cannot be simulated: %s\n", strerror(-rc));
-	return RESEX_FAILURE;
-}
-
 static int sweep(const struct load_options *o, const struct figure *fig, struct load_sums *s)
 {
 	FILE *f = begin(o, fig->name, ".dat");
@@ -125,7 +115,7 @@ static int sweep(const struct load_options *o, const struct figure *fig, struct 
 		fig->set(&p, fig->at[k]);
 		if (p.web.loaded_nodes > p.web.nodes)
 			continue;
-		rc = run(&p, o->seeds, s);
+		rc = load_run(&p, o->seeds, POLICIES, s);
 		fprintf(f, "%g", fig->at[k] / fig->unit);
 		for (int i = 0; i < POLICIES; i++)
 			fprintf(f, " %g",
@@ -141,7 +131,7 @@ static int sweep(const struct load_options *o, const struct figure *fig, struct 
 static int variance(const struct load_options *o, struct load_sums *s)
 {
 	FILE *f = begin(o, "figure8", ".dat");
-	int rc = f ? run(&o->plan, 1, s) : RESEX_FAILURE, rc_end;
+	int rc = f ? load_run(&o->plan, 1, POLICIES, s) : RESEX_FAILURE, rc_end;
 
 	if (!f)
 		return rc;

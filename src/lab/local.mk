@@ -21,6 +21,7 @@ resex_lab_SOURCES = \
 	src/lab/load_cmd.h \
 	src/lab/load_figures.c \
 	src/lab/load_options.c \
+	src/lab/load_run.c \
 	src/lab/load_show.c \
 	src/lab/main.c
 resex_lab_LDADD = liblab.a libreconf.a libload.a libsim.a libutil.a libcore.a $(JANSSON_LIBS) -lm

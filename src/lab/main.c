@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * resex-lab: experiments on simulated clusters; see resex-lab(1). Its only experiment is load: the
- * options (load_options.c), the runs (load_all.c), what is printed (load_show.c).
+ * options (load_options.c), the runs (load_run.c), what is printed (load_show.c).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,10 +46,11 @@ static int load(int argc, char **argv)
 	if (o.figures)
 		return load_figures(&o);
 	s = malloc(sizeof(*s));
-	rc = s ? load_run_all(&o.plan, o.seeds, LOAD_POLICIES, s) : -ENOMEM;
-	if (rc)
-		fprintf(stderr, "resex-lab: the cluster cannot be simulated: %s\n", strerror(-rc));
-	rc = rc ? RESEX_FAILURE : print(&o, s);
+	if (!s)
+		fputs("resex-lab: there is no memory\n", stderr);
+	rc = s ? load_run(&o.plan, o.seeds, LOAD_POLICIES, s) : RESEX_FAILURE;
+	if (rc == RESEX_OK)
+		rc = print(&o, s);
 	free(s);
 	return rc;
 }

@@ -31,6 +31,7 @@ fails 2 resex-lab '"shed" is no experiment' lab shed
 fails 2 resex-lab 'nodes 65: give a whole number from 1 to 64' lab load -n 65
 fails 2 resex-lab 'alpha 0.5: give a whole' lab load --alpha 0.5
 fails 2 resex-lab 'loaded 9: there are only 8' lab load -l 9
+fails 1 resex-lab 'give a larger --scan than 1$' lab load --single 1 --scan 1
 fails 2 resex-lab 'frob' lab load --frob
 fails 2 resex-lab 'more' lab load more
 
