@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * loadmon: kernel-level load (KLM of section 3.2 of the paper on load awareness). Fills a load
+ * loadmon: kernel-level load (KLM of section 3.3 of the paper on load awareness). Fills a load
  * record in the memory of resexd from a timer, so that other hosts READ fresh figures also while no
  * process gets a CPU. resexd registers that memory: this module knows nothing of RDMA.
  *
