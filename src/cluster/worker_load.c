@@ -100,11 +100,11 @@ static bool is_filled(struct worker *w, struct mono now, int64_t wall_ns)
 
 	if (!w->filler)
 		return false;
-	if (c->filling && load_choice_stands(c, own_beat(w), w->conf->load.period_ns, now)) {
+	if (c->filling && load_choice_unchanged(c, own_beat(w), w->conf->load.period_ns, now)) {
 		worker_end_load(w);
 		w->load_beat = own_beat(w);
 		w->load_sampled = now;
-		tell(w, "the kernel module no longer fills its load record: its beat stands still",
+		tell(w, "the kernel module no longer fills its load record: its beat is unchanged",
 		     now, wall_ns);
 	}
 	if (load_choice_asks(c, now))

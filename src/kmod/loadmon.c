@@ -134,7 +134,7 @@ static void end_queues(struct queues *q)
 
 /* --- a sample -------------------------------------------------------------------- */
 
-/* False: this kernel keeps no idle times of the CPU; then iowait stands while it sleeps. */
+/* False: this kernel keeps no idle times of the CPU; then iowait is unchanged while it sleeps. */
 static bool add_figures(struct load_record *r, int cpu)
 {
 	const u64 *stat = kcpustat_cpu(cpu).cpustat;

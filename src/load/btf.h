@@ -10,11 +10,12 @@
 #include <stdint.h>
 
 /*
- * Where the member is, in bytes: an integer of 4 bytes that is no bit-field, of the struct of this
- * name. The data, len bytes, may be anything. 0 and *offset is written; -ENOENT: there is no such
- * member; -EEXIST: there are two, at different places, or too many structs; -EPROTO: it is not BTF
- * of version 1, or has a kind of type that is not known here, so that the types after it cannot be
- * found.
+ * Find a member of a struct by their names. The member must be an integer of 4 bytes, and not a
+ * bit-field. *offset is set to its place in the struct, in bytes. The data, len bytes, may be
+ * hostile.
+ * 0; -ENOENT: there is no such member; -EEXIST: structs of this name have it at different places, or
+ * there are more than 16 of them; -EPROTO: the data is not BTF of version 1, or has an unknown kind
+ * of type, whose length is not known.
  */
 int load_btf_offset(const void *data, size_t len, const char *type, const char *member,
 		    uint32_t *offset);

@@ -4,7 +4,7 @@
 
 #define ASK_NS	     NS_PER_S
 #define PAUSE_MAX_NS (60 * NS_PER_S)
-#define GOOD_NS	     (10 * NS_PER_S) /* who filled for so long begins anew */
+#define GOOD_NS	     (10 * NS_PER_S) /* filled for so long: the pause is ASK_NS again */
 #define PATIENCE_NS  NS_PER_S	     /* the CPU of the timer may be the hypervisor's for so long */
 
 int64_t load_choice_patience(int64_t period_ns)
@@ -29,7 +29,7 @@ void load_choice_refused(struct load_choice *c, struct mono now)
 	c->again = mono_add(now, ASK_NS);
 }
 
-bool load_choice_stands(struct load_choice *c, uint64_t beat, int64_t period_ns, struct mono now)
+bool load_choice_unchanged(struct load_choice *c, uint64_t beat, int64_t period_ns, struct mono now)
 {
 	if (beat != c->beat) {
 		c->beat = beat;

@@ -34,16 +34,17 @@ uint32_t load_running_offset(const char *file);
 
 /*
  * Does the module fill the record, or must somebody else? Zeros: it is asked for the first time.
- * It is asked again each second. While it fills, its beat must move: if it stands for so long as
- * load_choice_patience() says, the module hangs or an operator holds it, and it is asked again
- * after a pause. The pause doubles from second to minute when it soon stands again.
+ * It is asked again each second. While it fills, its beat must change. When the beat is unchanged
+ * for load_choice_patience(), the module hangs or an operator holds it: it is let go, and asked
+ * again after a pause. The pause doubles, from a second to a minute, each time that this happens
+ * within 10 s of filling.
  */
 struct load_choice {
 	bool filling;
 	uint64_t beat;
 	struct mono began, moved; /* while it fills */
 	struct mono again;	  /* when it is asked again */
-	int64_t pause_ns;	  /* the last one, after it stood; 0: it never did */
+	int64_t pause_ns;	  /* the last one; 0: its beat was never unchanged for too long */
 };
 
 int64_t load_choice_patience(int64_t period_ns);
@@ -52,7 +53,8 @@ bool load_choice_asks(const struct load_choice *c, struct mono now);
 /* It was asked: it fills, and this is its beat, or it does not. */
 void load_choice_fills(struct load_choice *c, uint64_t beat, struct mono now);
 void load_choice_refused(struct load_choice *c, struct mono now);
-/* Its beat is this. True: it stands, and the module must be let go. */
-bool load_choice_stands(struct load_choice *c, uint64_t beat, int64_t period_ns, struct mono now);
+/* Its beat is this. True: it is unchanged for too long, and the module must be let go. */
+bool load_choice_unchanged(struct load_choice *c, uint64_t beat, int64_t period_ns,
+			   struct mono now);
 
 #endif

@@ -93,11 +93,11 @@ def fresh(vm):
 
 
 def stopped(vm):
-    """No process of the hosts runs: the module's record goes on, the other stands."""
+    """No process of the hosts runs: the module's record goes on, the other is unchanged."""
     vm.sh("kill -STOP $(cat /run/xen1.pid /run/xen2.pid)")
     said = over(vm, 2)
     vm.sh("kill -CONT $(cat /run/xen1.pid /run/xen2.pid)")
-    check(said["n1"]["reads"] > 20 and said["n1"]["beats"] > 100, "the module stood still: %s" % said)
+    check(said["n1"]["reads"] > 20 and said["n1"]["beats"] > 100, "the beat of the module is unchanged: %s" % said)
     check(said["n2"]["reads"] > 20 and said["n2"]["beats"] == 0, "a stopped process sampled: %s" % said)
     vm.sh("kill $(cat /tmp/burners)")
 

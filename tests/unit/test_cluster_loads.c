@@ -95,7 +95,7 @@ TEST_WITH(load__that_cannot_be_sampled__is_an_alarm_and_its_beat_stops, one_node
 	site_until(s, at[7].beat > beat);
 }
 
-/* --- with the kernel module, or what stands for it -------------------------------------- */
+/* --- with the kernel module, or what a test has in its place -------------------------------------- */
 
 static struct {
 	int rc; /* what it answers */
@@ -149,7 +149,7 @@ TEST_WITH(load__while_the_module_fills_it__is_not_sampled_and_then_again, one_no
 {
 	struct sites *s = *state;
 	struct load_record *at = open_beside(s, 5);
-	struct mono stood;
+	struct mono changed;
 	uint64_t beat;
 
 	site_until(s, module.begun);
@@ -165,14 +165,14 @@ TEST_WITH(load__while_the_module_fills_it__is_not_sampled_and_then_again, one_no
 		assert_int_equal(at[7].source, LOAD_KLM);
 	}
 	assert_int_equal(module.ended, 0);
-	stood = s->now;
+	changed = s->now;
 	beat = at[7].beat;
 	site_until(s, at[7].source == LOAD_ULM);
-	assert_in_range(mono_sub(s->now, stood), 990 * MS, 1025 * MS);
+	assert_in_range(mono_sub(s->now, changed), 990 * MS, 1025 * MS);
 	assert_true(module.begun == 1 && module.ended == 1);
 	assert_int_equal(at[7].beat, beat + 1);
 	assert_false(at[7].flags & LOAD_OVERRUN);
-	site_until(s, site_has_event(s, 1, "alarm", "its beat stands still"));
+	site_until(s, site_has_event(s, 1, "alarm", "its beat is unchanged"));
 	site_until(s, at[7].beat == beat + 20);
 	/* It is asked again, and nothing is sampled as soon as it fills. */
 	site_until(s, module.begun == 2);
@@ -212,7 +212,7 @@ TEST_WITH(load__of_the_module_alone_that_is_not_there__is_an_alarm_and_no_record
 	site_until(s, module.begun == 4);
 	fill(&at[7]);
 	assert_int_equal(at[7].source, LOAD_KLM);
-	/* It stands, and still nothing else is published. */
+	/* Its beat is unchanged, and still nothing else is published. */
 	site_until(s, module.ended == 1);
 	site_until(s, module.begun == 5);
 	assert_int_equal(at[7].source, LOAD_KLM);

@@ -260,23 +260,23 @@ TEST(choice__module_that_refuses__is_asked_again_each_second)
 	assert_false(load_choice_asks(&c, at(5000)));
 }
 
-TEST(choice__beat_that_moves__is_kept_and_one_that_stands_is_let_go)
+TEST(choice__beat_that_changes__is_kept_and_an_unchanged_one_is_let_go)
 {
 	struct load_choice c = { 0 };
 
 	load_choice_fills(&c, 5, at(0));
 	for (int i = 1; i < 100; i++)
-		assert_false(load_choice_stands(&c, 5 + (uint64_t)i, NS_PER_MS, at(90 * i)));
-	assert_false(load_choice_stands(&c, 104, NS_PER_MS, at(90 * 99 + 999)));
-	assert_true(load_choice_stands(&c, 104, NS_PER_MS, at(90 * 99 + 1000)));
+		assert_false(load_choice_unchanged(&c, 5 + (uint64_t)i, NS_PER_MS, at(90 * i)));
+	assert_false(load_choice_unchanged(&c, 104, NS_PER_MS, at(90 * 99 + 999)));
+	assert_true(load_choice_unchanged(&c, 104, NS_PER_MS, at(90 * 99 + 1000)));
 	assert_false(c.filling);
 	/* A long period has more patience: five of it. */
 	load_choice_fills(&c, 5, at(0));
-	assert_false(load_choice_stands(&c, 5, 300 * NS_PER_MS, at(1499)));
-	assert_true(load_choice_stands(&c, 5, 300 * NS_PER_MS, at(1500)));
+	assert_false(load_choice_unchanged(&c, 5, 300 * NS_PER_MS, at(1499)));
+	assert_true(load_choice_unchanged(&c, 5, 300 * NS_PER_MS, at(1500)));
 }
 
-TEST(choice__module_that_stands_again_and_again__is_asked_ever_less)
+TEST(choice__module_that_hangs_again_and_again__is_asked_ever_less)
 {
 	static const int64_t pause[] = { 1, 2, 4, 8, 16, 32, 60, 60 };
 	struct load_choice c = { 0 };
@@ -285,14 +285,14 @@ TEST(choice__module_that_stands_again_and_again__is_asked_ever_less)
 	for (size_t i = 0; i < sizeof(pause) / sizeof(pause[0]); i++) {
 		load_choice_fills(&c, 5, at(ms));
 		ms += 1000;
-		assert_true(load_choice_stands(&c, 5, NS_PER_MS, at(ms)));
+		assert_true(load_choice_unchanged(&c, 5, NS_PER_MS, at(ms)));
 		assert_false(load_choice_asks(&c, at(ms + 1000 * pause[i] - 1)));
 		ms += 1000 * pause[i];
 		assert_true(load_choice_asks(&c, at(ms)));
 	}
 	/* Ten good seconds are a new begin. */
 	load_choice_fills(&c, 5, at(ms));
-	assert_false(load_choice_stands(&c, 6, 10 * NS_PER_S, at(ms + 10000)));
-	assert_true(load_choice_stands(&c, 6, NS_PER_MS, at(ms + 11000)));
+	assert_false(load_choice_unchanged(&c, 6, 10 * NS_PER_S, at(ms + 10000)));
+	assert_true(load_choice_unchanged(&c, 6, NS_PER_MS, at(ms + 11000)));
 	assert_true(load_choice_asks(&c, at(ms + 12000)));
 }
