@@ -95,7 +95,7 @@ TEST_WITH(load__that_cannot_be_sampled__is_an_alarm_and_its_beat_stops, one_node
 	site_until(s, at[7].beat > beat);
 }
 
-/* --- with the kernel module, or what a test has in its place -------------------------------------- */
+/* --- with the kernel module, or what a test has in its place ------------------- */
 
 static struct {
 	int rc; /* what it answers */
