@@ -16,7 +16,16 @@ enum hv_dom_flags {
 	HV_DOM_PRIVILEGED = 1u << 4, /* dom0: never capped, never mapped */
 	/* It has not run yet: the toolstack may still build it, and set its cap later. */
 	HV_DOM_UNRUN = 1u << 5,
+	/*
+	 * As they are when the list is made. The caller runs on a CPU then, so a guest that shares
+	 * this CPU with it is never seen running.
+	 */
+	HV_DOM_RUNNING = 1u << 6, /* one of its VCPUs at least has a CPU */
+	HV_DOM_BLOCKED = 1u << 7, /* all its VCPUs wait for an event, or are offline */
 };
+
+/* Flags of a domain of which no VCPU has a CPU or waits for one. */
+#define HV_DOM_RESTS (HV_DOM_BLOCKED | HV_DOM_PAUSED | HV_DOM_SHUTDOWN | HV_DOM_DYING)
 
 struct hv_dom {
 	uint32_t domid;

@@ -172,7 +172,8 @@ static void describe_dom(struct hv_dom *out, const struct sim_hyp_dom *d)
 {
 	*out = (struct hv_dom){
 		.domid = d->domid,
-		.flags = d->dying ? HV_DOM_DYING : 0,
+		.flags = (d->dying ? HV_DOM_DYING : 0u) | (d->running ? HV_DOM_RUNNING : 0u) |
+			 (d->blocked ? HV_DOM_BLOCKED : 0u),
 		.cpu_ns = d->cpu_ns,
 		.vcpus = d->vcpus,
 	};
@@ -188,7 +189,8 @@ static int sched_list(struct hv_sched *s, struct hv_dom *doms, size_t max)
 
 	sim_hyp_tick(s->host);
 	if (n < max)
-		doms[n++] = (struct hv_dom){ .flags = HV_DOM_PRIVILEGED, .vcpus = 1 };
+		doms[n++] = (struct hv_dom){ .flags = HV_DOM_PRIVILEGED | HV_DOM_BLOCKED,
+					     .vcpus = 1 };
 	do {
 		got = sim_hyp_doms(s->host, next, d, 64);
 		for (uint32_t i = 0; i < got && n < max; i++)

@@ -37,6 +37,8 @@ void sim_cpu_settle(struct sim_cpu *c, int64_t now)
 	int64_t ran = now - c->since;
 
 	c->since = now;
+	if (c->state == SIM_CPU_PARKED)
+		c->wait_ns += (uint64_t)ran;
 	if (c->state != SIM_CPU_RUN || !ran)
 		return;
 	c->run_ns += (uint64_t)ran;
@@ -157,16 +159,34 @@ int sim_sched_set_cap(struct sim_dom *d, uint32_t percent, int64_t now)
 	return 0;
 }
 
+static uint64_t time_in(const struct sim_cpu *c, enum sim_cpu_state state, uint64_t before,
+			int64_t now)
+{
+	return before + (c->state == state ? (uint64_t)(now - c->since) : 0);
+}
+
 uint64_t sim_sched_cpu_ns(const struct sim_dom *d, int64_t now)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < d->cpus; i++) {
-		const struct sim_cpu *c = &d->cpu[i];
-
-		sum += c->run_ns;
-		if (c->state == SIM_CPU_RUN)
-			sum += (uint64_t)(now - c->since);
-	}
+	for (uint32_t i = 0; i < d->cpus; i++)
+		sum += time_in(&d->cpu[i], SIM_CPU_RUN, d->cpu[i].run_ns, now);
 	return sum;
+}
+
+uint64_t sim_sched_wait_ns(const struct sim_dom *d, int64_t now)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < d->cpus; i++)
+		sum += time_in(&d->cpu[i], SIM_CPU_PARKED, d->cpu[i].wait_ns, now);
+	return sum;
+}
+
+bool sim_sched_any(const struct sim_dom *d, enum sim_cpu_state state)
+{
+	for (uint32_t i = 0; i < d->cpus; i++)
+		if (d->cpu[i].state == state)
+			return true;
+	return false;
 }

@@ -205,6 +205,7 @@ void sim_dom_kill(struct sim_dom *d, int64_t now)
 	struct sim_timers *ts = &d->host->timers;
 
 	d->host->guest[d->guest].cpu_ns = sim_sched_cpu_ns(d, now);
+	d->host->guest[d->guest].wait_ns = sim_sched_wait_ns(d, now);
 	for (uint32_t i = 0; i < d->cpus; i++) {
 		sim_cpu_settle(&d->cpu[i], now);
 		sim_timer_disarm(ts, &d->cpu[i].slice);

@@ -127,6 +127,8 @@ int sim_truth(struct sim_host *h, uint32_t guest, struct sim_truth *t)
 	settle_guest(h, guest);
 	t->cpu_ns = h->guest[guest].dom ? sim_sched_cpu_ns(h->guest[guest].dom, h->now)
 					: h->guest[guest].cpu_ns;
+	t->wait_ns = h->guest[guest].dom ? sim_sched_wait_ns(h->guest[guest].dom, h->now)
+					 : h->guest[guest].wait_ns;
 	for (uint32_t i = 0; i < h->conf.guest[guest].apps; i++)
 		add_app_truth(t, &h->conf.guest[guest].app[i], &h->guest[guest].app[i]);
 	pthread_mutex_unlock(&h->lock);

@@ -24,6 +24,8 @@ static void describe_dom(const struct sim_dom *d, struct sim_hyp_dom *out)
 		.weight = d->conf->weight,
 		.cap = d->wanted,
 		.dying = d->dying,
+		.running = sim_sched_any(d, SIM_CPU_RUN),
+		.blocked = !sim_sched_any(d, SIM_CPU_RUN) && !sim_sched_any(d, SIM_CPU_PARKED),
 		.cpu_ns = sim_sched_cpu_ns(d, d->host->now),
 	};
 	memcpy(out->uuid, d->uuid, sizeof(out->uuid));

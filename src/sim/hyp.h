@@ -14,6 +14,7 @@ struct sim_hyp_dom {
 	uint32_t domid, vcpus, weight;
 	uint32_t cap; /* percent as last set; 0: none */
 	bool dying;
+	bool running, blocked; /* one VCPU at least has a CPU; no VCPU wants one */
 	uint8_t uuid[16];
 	uint64_t cpu_ns;
 	char name[FLOW_NAME_MAX];

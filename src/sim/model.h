@@ -172,11 +172,12 @@ struct sim_cpu {
 	struct sim_dom *dom;
 	enum sim_cpu_state state;
 	uint32_t tasks; /* that share it */
-	int64_t since;	/* run_ns and budget are settled up to here */
+	int64_t since;	/* times and budget are settled up to here */
 	uint64_t run_ns;
-	int64_t budget; /* while the domain is metered; negative: overrun */
-	bool active;	/* credit: earns */
-	bool barred;	/* credit: may not run */
+	uint64_t wait_ns; /* parked */
+	int64_t budget;	  /* while the domain is metered; negative: overrun */
+	bool active;	  /* credit: earns */
+	bool barred;	  /* credit: may not run */
 	struct sim_timer slice;
 };
 
@@ -201,6 +202,8 @@ extern const struct sim_sched sim_credit2, sim_credit;
 void sim_sched_apply(void *arg, int64_t now); /* arg: dom */
 int sim_sched_set_cap(struct sim_dom *d, uint32_t percent, int64_t now);
 uint64_t sim_sched_cpu_ns(const struct sim_dom *d, int64_t now);
+uint64_t sim_sched_wait_ns(const struct sim_dom *d, int64_t now); /* of VCPUs that were parked */
+bool sim_sched_any(const struct sim_dom *d, enum sim_cpu_state state); /* is one of its VCPUs so? */
 
 /* --- applications --- */
 
@@ -349,10 +352,10 @@ void sim_agent_latency(struct sim_task *t, const struct sim_request *r);
 struct sim_watcher;
 
 struct sim_guest {
-	struct sim_dom *dom; /* NULL once it is destroyed */
-	uint32_t domid;	     /* of its newest life */
-	uint8_t uuid[16];    /* of all its lives; 0: it had none */
-	uint64_t cpu_ns;     /* of the life that ended last */
+	struct sim_dom *dom;	  /* NULL once it is destroyed */
+	uint32_t domid;		  /* of its newest life */
+	uint8_t uuid[16];	  /* of all its lives; 0: it had none */
+	uint64_t cpu_ns, wait_ns; /* of the life that ended last */
 	struct sim_app_truth app[SIM_APPS_MAX];
 };
 

@@ -150,6 +150,7 @@ void sim_set_clock(struct sim_host *h, struct mono (*now)(void *arg), void *arg)
  */
 struct sim_truth {
 	uint64_t wrs, bytes, mtus, cpu_ns;
+	uint64_t wait_ns;		/* its VCPUs wanted a CPU and had none */
 	uint64_t bytes_recv, mtus_recv; /* of these, what READs brought in */
 	uint64_t requests;		/* servers: answered */
 	uint64_t latency_sum_ns;	/* servers: over all requests */

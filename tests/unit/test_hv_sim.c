@@ -213,15 +213,34 @@ TEST(list__has_dom0_first_and_guests_by_id)
 	open_demo(&f);
 	assert_int_equal(list_at(&f, 100 * MS), 3);
 	assert_int_equal(f.dom[0].domid, 0);
-	assert_int_equal(f.dom[0].flags, HV_DOM_PRIVILEGED);
+	assert_int_equal(f.dom[0].flags, HV_DOM_PRIVILEGED | HV_DOM_BLOCKED);
 	for (uint32_t i = 1; i < 3; i++) {
 		assert_int_equal(f.dom[i].domid, i);
-		assert_int_equal(f.dom[i].flags, 0);
+		assert_int_equal(f.dom[i].flags, HV_DOM_RUNNING);
 		assert_int_equal(f.dom[i].vcpus, 1);
 		assert_int_equal(f.dom[i].cpu_ns, 100 * MS);
 	}
 	assert_memory_not_equal(f.dom[1].uuid, f.dom[2].uuid, 16);
 	assert_int_equal(hv_sim.sched->list(f.sched, f.dom, 2), 2);
+	close_all(&f);
+}
+
+/* With a cap of 25 it runs for 2.5 of each 10 ms, and else waits. */
+TEST(list__of_a_capped_guest__says_when_it_runs_and_is_never_blocked)
+{
+	uint32_t runs = 0;
+	struct fixture f;
+
+	open_demo(&f);
+	list_at(&f, MS);
+	assert_int_equal(hv_put_cap(hv_sim.sched, f.sched, 2, CAP_PERCENT(25)), 0);
+	for (int i = 0; i < 1000; i++) {
+		list_at(&f, 1000 * MS + i * MS / 10);
+		assert_int_equal(f.dom[1].flags, HV_DOM_RUNNING);
+		assert_true(f.dom[2].flags == HV_DOM_RUNNING || f.dom[2].flags == 0);
+		runs += f.dom[2].flags == HV_DOM_RUNNING;
+	}
+	assert_in_range(runs, 230, 270);
 	close_all(&f);
 }
 
@@ -484,9 +503,9 @@ TEST(guest__destroyed_while_mapped__is_dying_until_unmapped)
 	assert_int_equal(sim_reboot(f.sim, BULK), 0);
 	assert_int_equal(list_at(&f, MS), 4);
 	assert_int_equal(f.dom[2].domid, 2);
-	assert_int_equal(f.dom[2].flags, HV_DOM_DYING);
+	assert_int_equal(f.dom[2].flags, HV_DOM_DYING | HV_DOM_BLOCKED);
 	assert_int_equal(f.dom[3].domid, 3);
-	assert_int_equal(f.dom[3].flags, 0);
+	assert_int_equal(f.dom[3].flags, HV_DOM_RUNNING);
 	assert_memory_equal(f.dom[2].uuid, f.dom[3].uuid, 16);
 	assert_int_equal(page[0], GUEST_REGISTRY_MAGIC); /* still there */
 	assert_int_equal(hv_sim.mem->verify(f.mem, 2, 1, &frame, page), -ESRCH);

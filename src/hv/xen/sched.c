@@ -90,6 +90,10 @@ static uint32_t dom_flags(const xc_domaininfo_t *info)
 		flags |= HV_DOM_SHUTDOWN;
 	if (info->flags & XEN_DOMINF_paused)
 		flags |= HV_DOM_PAUSED;
+	if (info->flags & XEN_DOMINF_running)
+		flags |= HV_DOM_RUNNING;
+	if (info->flags & XEN_DOMINF_blocked)
+		flags |= HV_DOM_BLOCKED;
 	if (!(info->flags & XEN_DOMINF_hvm_guest))
 		flags |= HV_DOM_PV;
 	if (info->domain == 0)

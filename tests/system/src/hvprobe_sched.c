@@ -42,8 +42,13 @@ void probe_list(struct probe *p, char **argv)
 	probe_equal(p, ops->list(s, doms, 0), 0, "a list of none holds none");
 	if (!probe_check(p, probe_find(p, s, p->domid, &d), "domain %u is listed", p->domid))
 		goto out;
-	probe_equal(p, d.flags, !strcmp(argv[0], "pv") ? HV_DOM_PV : 0, "its flags say %s only",
-		    argv[0]);
+	/* It runs now, waits for a CPU, or sleeps. */
+	probe_check(p,
+		    (d.flags & (HV_DOM_RUNNING | HV_DOM_BLOCKED)) !=
+			    (HV_DOM_RUNNING | HV_DOM_BLOCKED),
+		    "it does not run and sleep at once");
+	probe_equal(p, d.flags & ~(uint32_t)(HV_DOM_RUNNING | HV_DOM_BLOCKED),
+		    !strcmp(argv[0], "pv") ? HV_DOM_PV : 0, "its flags say %s besides", argv[0]);
 	probe_equal(p, d.vcpus, 1, "one VCPU");
 	probe_check(p, memcmp(d.uuid, none, sizeof(none)) != 0, "it has a UUID");
 	probe_sleep_ms(300);
