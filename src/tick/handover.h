@@ -5,6 +5,7 @@
  *	control --set, swapped at a tick's start--> sampler
  *	sampler --one-slot mailboxes--------------> actor --answers--> sampler
  *	sampler --events, snapshots---------------> control
+ *	sampler --loads of guests (loads.h)-------> the cluster's thread
  *
  * The sampler takes no lock and allocates nothing: sets and policies are
  * built by the control thread, handed over by one atomic exchange, and freed
@@ -24,6 +25,7 @@
 #include "src/core/spsc.h"
 #include "src/core/usage.h"
 #include "src/core/window.h"
+#include "src/tick/loads.h"
 #include "src/tick/written.h"
 
 /* --- control -> sampler ------------------------------------------------ */
@@ -189,6 +191,7 @@ struct handover {
 	int observe;		 /* decide, but never act */
 	struct event_ring events;
 	struct snap_buffers snaps;
+	struct load_buffers loads;
 	/*
 	 * Totals of all rings: control requests them, the sampler copies them
 	 * (ring_show) at its next tick. Read only while the two are equal.

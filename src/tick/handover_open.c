@@ -25,6 +25,7 @@ int handover_open(struct handover *ho)
 		return rc;
 	}
 	spsc_latest_init(&ho->snaps.at);
+	spsc_latest_init(&ho->loads.at);
 	return 0;
 }
 

@@ -5,6 +5,7 @@ libtick_a_SOURCES = \
 	src/tick/domains.c \
 	src/tick/handover.c src/tick/handover.h \
 	src/tick/handover_open.c \
+	src/tick/loads.c src/tick/loads.h \
 	src/tick/run.c \
 	src/tick/sampler.c src/tick/sampler.h \
 	src/tick/stages.c \

@@ -52,7 +52,9 @@ struct slot {
 	const struct set_guest *guest; /* NULL: free */
 	struct policy_guest *seat;     /* among the policy's guests: what the last tick found */
 	uint64_t cpu_prev;
+	uint64_t runnable_ns;	  /* see loads.h; not counted while nobody reads it */
 	struct mono second_began; /* of the latencies of this second */
+	uint32_t vcpus; /* as listed at the last tick; 0: it was not; set with runnable_ns */
 	bool cpu_known;
 	bool fresh;	       /* not decided on yet */
 	bool empty_reported;   /* EVENT_EMPTY was sent in this epoch */
@@ -139,6 +141,7 @@ struct sampler {
 	struct slot_latencies latencies[FLOW_GUESTS_MAX];
 	struct hv_dom dom[SAMPLER_DOMS_MAX];
 	int doms; /* entries of dom[], or the last list's -errno */
+	struct mono loads_due;
 	int64_t late_max_ns, tick_ns_max, tick_ns_sum;
 	struct window late; /* how far behind their time ticks began, ns */
 	struct mono late_reported;
@@ -208,6 +211,7 @@ void sampler_account(struct sampler *s, struct mono now, const struct period_tic
 void sampler_decide(struct sampler *s, struct mono now);
 void sampler_act(struct sampler *s, struct mono now);
 void sampler_publish(struct sampler *s, struct mono now);
+void sampler_loads(struct sampler *s, struct mono now);
 
 /* What is in force in a slot, when another than the actor says it. */
 void slot_learn(struct slot *sl, struct cap in_force);

@@ -92,6 +92,14 @@ static void clear_seat(struct slot *sl)
 	sl->worked = false;
 }
 
+/* For loads.c. The flags came with the CPU times: this costs no call. */
+static inline void count_runnable(struct slot *sl, const struct hv_dom *d, int64_t elapsed_ns)
+{
+	sl->vcpus = d && !(d->flags & HV_DOM_DYING) ? d->vcpus : 0;
+	if (d && !(d->flags & HV_DOM_RESTS))
+		sl->runnable_ns += (uint64_t)elapsed_ns;
+}
+
 /* Most guests do nothing in most ticks: of their usage and report only a part is written. */
 static inline void observe_one(struct sampler *s, struct slot *sl, struct mono now,
 			       int64_t elapsed_ns, struct doms *doms)
@@ -105,6 +113,8 @@ static inline void observe_one(struct sampler *s, struct slot *sl, struct mono n
 	if (sl->worked)
 		clear_seat(sl);
 	u->cpu_ns = d ? cpu_delta(sl, d) : 0;
+	if (s->ho->loads.period_ns)
+		count_runnable(sl, d, elapsed_ns);
 	u->backlog = u->queues = 0;
 	/*
 	 * The domain is gone: do not read its memory. Without a list (doms < 0) nothing says so:

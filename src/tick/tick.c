@@ -18,4 +18,5 @@ void tick(struct sampler *s, struct mono now)
 	sampler_decide(s, now);		       /* Resos -> plan */
 	sampler_act(s, now);		       /* plan -> actor's mailboxes */
 	sampler_publish(s, now);	       /* what control shows */
+	sampler_loads(s, now);		       /* what the cluster's thread publishes */
 }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* loads: the last stage of tick(): what guests used of CPUs, once a load.period. See loads.h. */
+#include "src/tick/sampler.h"
+
+static void put_guest(struct guest_loads *l, const struct slot *sl)
+{
+	l->guest[l->guests++] = (struct guest_load){
+		.key = sl->guest->key,
+		.vcpus = sl->vcpus,
+		.cpu_ns = sl->cpu_prev,
+		.runnable_ns = sl->runnable_ns,
+	};
+}
+
+void sampler_loads(struct sampler *s, struct mono now)
+{
+	struct load_buffers *b = &s->ho->loads;
+	struct guest_loads *l = &b->buf[b->at.back];
+
+	/* Without a list nothing of this tick is known: the next tick has it. */
+	if (!b->period_ns || s->doms < 0 || mono_sub(now, s->loads_due) < 0)
+		return;
+	s->loads_due = mono_add(s->loads_due, b->period_ns);
+	if (mono_sub(now, s->loads_due) >= 0)
+		s->loads_due = mono_add(now, b->period_ns);
+	l->time = now;
+	l->guests = 0;
+	for (uint32_t i = 0; i < s->guests; i++)
+		if (s->turn[i]->vcpus)
+			put_guest(l, s->turn[i]);
+	spsc_latest_put(&b->at);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * loads: what guests used of CPUs, and for how long they wanted one, from the sampler to the
+ * cluster's thread, which publishes it of guests that are nodes (src/cluster/worker_guests.c).
+ *
+ *	sampler --all guests, each load.period, the newest--> cluster's thread
+ */
+#ifndef RESEX_TICK_LOADS_H
+#define RESEX_TICK_LOADS_H
+
+#include "src/core/flow.h"
+#include "src/core/spsc.h"
+#include "src/core/units.h"
+
+/* A guest of which the list of domains said it at that time. */
+struct guest_load {
+	struct guest_key key;
+	uint32_t vcpus; /* online */
+	uint32_t reserved;
+	uint64_t cpu_ns; /* of all VCPUs since the domain was created */
+	/*
+	 * For so long one VCPU at least had a CPU or waited for one, since the sampler has the
+	 * guest. Each tick looks once, and counts the time since the tick before it.
+	 */
+	uint64_t runnable_ns;
+};
+
+struct guest_loads {
+	struct mono time; /* of the tick */
+	uint32_t guests;  /* in ascending domain id */
+	uint32_t reserved;
+	struct guest_load guest[FLOW_GUESTS_MAX];
+};
+
+struct load_buffers {
+	int64_t period_ns; /* 0: nobody reads them; written before the sampler runs */
+	struct guest_loads buf[SPSC_BUFFERS];
+	struct spsc_latest at;
+};
+
+#endif
