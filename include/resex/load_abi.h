@@ -46,7 +46,11 @@ struct load_record {
 	uint64_t irq_ns, softirq_ns;
 	uint64_t iowait_ns;
 	uint64_t steal_ns; /* the CPUs were the hypervisor's */
-	uint64_t wait_ns;  /* at least one task was runnable and had no CPU */
+	/*
+	 * At least one task was runnable and had no CPU. HV: a VCPU was runnable and had no CPU,
+	 * which the guest itself counts as steal.
+	 */
+	uint64_t wait_ns;
 	/* As they are at sampled_ns. */
 	uint32_t running;	  /* tasks that run or are runnable */
 	uint32_t softirq_pending; /* CPUs that have a softirq pending; KLM alone */

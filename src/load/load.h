@@ -4,12 +4,13 @@
  *
  *	source -> struct load_record -> the part "load" of the region -> READ -> load/index.h
  *
- * src/cluster samples once a period. Sources: proc (LOAD_ULM). The kernel module fills the record
- * itself (kmod.h).
+ * src/cluster samples once a period. Sources: proc (LOAD_ULM), hv (LOAD_HV). The kernel module
+ * fills the record itself (kmod.h).
  */
 #ifndef RESEX_LOAD_LOAD_H
 #define RESEX_LOAD_LOAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "resex/load_abi.h"
@@ -20,20 +21,28 @@ struct load;
 struct load_ops {
 	enum load_source source; /* in the records */
 	/*
-	 * arg: proc: the folder with the files of /proc (char *). 0; -errno: text says in one
-	 * sentence what is missing.
+	 * arg: proc: the folder with the files of /proc (char *); hv: the guest (struct
+	 * load_guest *). 0; -errno: text says in one sentence what is missing.
 	 */
 	int (*open)(struct load **l, const void *arg, char text[static 128]);
 	void (*close)(struct load *l);
 	/*
 	 * Fill in the times, gauges, cpus and flags of r, which is zero but for its node. Does not
 	 * block but for as long as the kernel takes to print its files. -errno: r is not to be
-	 * used; -EPROTO: a file says what was not expected.
+	 * used; -EPROTO: a file, or the hypervisor, says what was not expected.
 	 */
 	int (*sample)(struct load *l, struct load_record *r);
 };
 
-extern const struct load_ops load_proc;
+extern const struct load_ops load_proc, load_hv;
+
+/* A guest as the hypervisor counts it. The caller of load_hv fills it in before each sample. */
+struct load_guest {
+	uint64_t cpu_ns;      /* of all its VCPUs since it was created */
+	uint64_t runnable_ns; /* one of them at least had a CPU or waited for one; only grows */
+	uint32_t vcpus;	      /* online */
+	bool simulated;
+};
 
 /* --- texts of the kernel (proc_text.c) ------------------------------------------- */
 

@@ -5,6 +5,7 @@ libload_a_SOURCES = \
 	include/resex/loadmon_abi.h \
 	src/load/btf.c src/load/btf.h \
 	src/load/choose.c \
+	src/load/hv.c \
 	src/load/index.c src/load/index.h \
 	src/load/kmod.c src/load/kmod.h \
 	src/load/load.h \

@@ -128,6 +128,163 @@ TEST(index__of_any_records__is_in_its_range)
 	assert_in_range(taken, 1000, 100000);
 }
 
+/* --- a guest, as the hypervisor counts it -------------------------------------------- */
+
+static struct load *hv_opened(struct load_guest *g)
+{
+	char text[128];
+	struct load *l = NULL;
+
+	assert_int_equal(load_hv.open(&l, g, text), 0);
+	return l;
+}
+
+static struct load_record hv_sampled(struct load *l)
+{
+	struct load_record r = { .node = 3, .beat = 5 };
+
+	assert_int_equal(load_hv.sample(l, &r), 0);
+	assert_true(r.node == 3 && r.beat == 5 && !r.source);
+	return r;
+}
+
+/* It has run for some time before it is first seen, and was then seen runnable for another. */
+TEST(hv__of_one_vcpu__busy_is_its_cpu_time_and_wait_what_is_left)
+{
+	struct load_guest g = { .cpu_ns = 700 * MS, .runnable_ns = 60 * MS, .vcpus = 1 };
+	struct load *l = hv_opened(&g);
+	struct load_record r = hv_sampled(l);
+
+	assert_int_equal(load_hv.source, LOAD_HV);
+	assert_int_equal(r.cpus, 1);
+	assert_int_equal(r.busy_ns, 700 * MS);
+	assert_int_equal(r.wait_ns, 0);
+	assert_int_equal(r.flags, LOAD_NO_RUNNING);
+	g.cpu_ns += 3 * MS;
+	g.runnable_ns += 10 * MS;
+	r = hv_sampled(l);
+	assert_int_equal(r.busy_ns, 703 * MS);
+	assert_int_equal(r.wait_ns, 7 * MS);
+	/* It ran between two looks, and waits later: the sums count. */
+	g.cpu_ns += 5 * MS;
+	g.runnable_ns += 1 * MS;
+	assert_int_equal(hv_sampled(l).wait_ns, 7 * MS);
+	g.runnable_ns += 3 * MS;
+	assert_int_equal(hv_sampled(l).wait_ns, 7 * MS);
+	g.runnable_ns += 3 * MS;
+	assert_int_equal(hv_sampled(l).wait_ns, 9 * MS);
+	g.simulated = true;
+	assert_int_equal(hv_sampled(l).flags, LOAD_NO_RUNNING | LOAD_SIMULATED);
+	load_hv.close(l);
+}
+
+TEST(hv__that_ran_unseen_for_long__is_owed_50_ms_at_most)
+{
+	struct load_guest g = { .vcpus = 1 };
+	struct load *l = hv_opened(&g);
+
+	hv_sampled(l);
+	g.cpu_ns = 10 * NS_PER_S;
+	assert_int_equal(hv_sampled(l).wait_ns, 0);
+	g.runnable_ns += 50 * MS;
+	assert_int_equal(hv_sampled(l).wait_ns, 0);
+	g.runnable_ns += 1;
+	assert_int_equal(hv_sampled(l).wait_ns, 1);
+	/* Its slot in the sampler was given up and taken again: that time begins anew. */
+	g.runnable_ns = 7;
+	assert_int_equal(hv_sampled(l).wait_ns, 1);
+	g.runnable_ns += 5;
+	assert_int_equal(hv_sampled(l).wait_ns, 6);
+	load_hv.close(l);
+}
+
+TEST(hv__of_several_vcpus__does_not_know_who_waits)
+{
+	struct load_guest g = { .vcpus = 2 };
+	struct load *l = hv_opened(&g);
+	struct load_record r = hv_sampled(l);
+
+	g.runnable_ns = 10 * MS;
+	r = hv_sampled(l);
+	assert_int_equal(r.cpus, 2);
+	assert_int_equal(r.wait_ns, 0);
+	assert_int_equal(r.flags, LOAD_NO_RUNNING | LOAD_NO_WAIT);
+	g.vcpus = LOAD_CPUS_MAX;
+	hv_sampled(l);
+	g.vcpus++;
+	assert_int_equal(load_hv.sample(l, &r), -EPROTO);
+	g.vcpus = 0;
+	assert_int_equal(load_hv.sample(l, &r), -EPROTO);
+	load_hv.close(l);
+}
+
+/* What a guest does next: for how long it runs, waits and sleeps; of about these means. */
+struct hv_model {
+	int64_t mean[3];
+};
+
+enum { RUNS, WAITS, SLEEPS };
+
+static int64_t next_ns(struct prop *p, int64_t mean)
+{
+	return mean ? (int64_t)prop_range(p, 0, 2 * (uint64_t)mean) : 0;
+}
+
+/* One look each ms, for 20 s, of which each 10th is a sample. */
+static void hv_follow(struct prop *p, const struct hv_model *m)
+{
+	struct load_guest g = { .vcpus = 1 };
+	struct load *l = hv_opened(&g);
+	struct load_record r = hv_sampled(l), last = r;
+	int64_t in[3] = { 0, 0, 0 }, left = 0;
+	int state = SLEEPS;
+
+	for (int look = 1; look <= 20000; look++) {
+		for (int64_t ms = MS; ms > 0;) {
+			int64_t step;
+
+			if (!left) {
+				state = (state + 1) % 3;
+				left = next_ns(p, m->mean[state]);
+			}
+			step = left < ms ? left : ms;
+			in[state] += step;
+			left -= step;
+			ms -= step;
+		}
+		g.cpu_ns = (uint64_t)in[RUNS];
+		g.runnable_ns += state == SLEEPS ? 0 : (uint64_t)MS;
+		if (look % 10)
+			continue;
+		r = hv_sampled(l);
+		assert_true(r.wait_ns >= last.wait_ns);
+		last = r;
+	}
+	assert_int_equal(r.busy_ns, in[RUNS]);
+	if ((int64_t)r.wait_ns < in[WAITS] - 400 * MS || (int64_t)r.wait_ns > in[WAITS] + 400 * MS)
+		fail_msg("waited for %lld ms, and %lld are said; means of %lld, %lld, %lld us",
+			 (long long)(in[WAITS] / MS), (long long)(r.wait_ns / (uint64_t)MS),
+			 (long long)(m->mean[0] / 1000), (long long)(m->mean[1] / 1000),
+			 (long long)(m->mean[2] / 1000));
+	load_hv.close(l);
+}
+
+/* Within 2 % of the time, whatever a guest does: also if it does it between two looks. */
+TEST(hv__of_guests_that_run_wait_and_sleep_at_random__is_near_the_truth)
+{
+	struct prop p;
+
+	prop_start(&p);
+	for (int i = 0; i < 30; i++) {
+		struct hv_model m;
+
+		for (int k = 0; k < 3; k++)
+			m.mean[k] = (int64_t)prop_range(&p, 0, 1ull << prop_range(&p, 14, 26));
+		m.mean[SLEEPS] += 100 * NS_PER_US;
+		hv_follow(&p, &m);
+	}
+}
+
 /* --- the window ------------------------------------------------------------------ */
 
 /* A sample each 10 ms since ms 0; from_ms on, one of two CPUs is busy. */
