@@ -17,7 +17,8 @@
 static_assert((int)HOSTSET_WORDS == (int)REGION_SET_WORDS, "a region holds a whole set");
 static_assert((int)TRANSPORT_HOSTS_MAX == (int)REGION_HOSTS_MAX, "one range of numbers");
 
-enum { CLUSTER_SERVICES_MAX = 64, CLUSTER_NODES_MAX = REGION_HOSTS_MAX };
+/* A host has at most REGION_NODES_MAX nodes. */
+enum { CLUSTER_SERVICES_MAX = 64, CLUSTER_NODES_MAX = 1024 };
 
 enum cluster_membership { CLUSTER_STATIC, CLUSTER_COROSYNC };
 
@@ -47,18 +48,19 @@ struct cluster_service {
 	struct hostset balancers; /* the hosts that balance it */
 };
 
-/* What serves requests. A node is a host. */
+/* What serves requests. A node is a host, or a guest of one. */
 struct cluster_node {
 	char name[REGION_NAME];
-	uint64_t number; /* of its word and its load record at that host: 0 .. 255 */
-	uint16_t host;	 /* its number */
+	uint64_t number;	 /* of its word and its load record at that host: 0 .. 255 */
+	uint16_t host;		 /* its number */
+	char guest[REGION_NAME]; /* the guest's name there; "": the node is the host itself */
 };
 
 enum cluster_load_source { CLUSTER_LOAD_AUTO, CLUSTER_LOAD_ULM, CLUSTER_LOAD_KLM };
 
-/* How the load of this host's node is sampled, and loads of all nodes are read. */
+/* How the load of this host's nodes is sampled, and loads of all nodes are read. */
 struct cluster_load {
-	uint32_t source; /* enum cluster_load_source */
+	uint32_t source; /* enum cluster_load_source; of the node that is the host itself */
 	int64_t period_ns, scan_ns;
 	int64_t stale_ns;  /* a load that is unchanged for so long counts no more */
 	int64_t window_ns; /* of the index: load/index.h */
@@ -158,8 +160,11 @@ const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_
 const struct cluster_node *cluster_node_find(const struct cluster_conf *c, const char *name);
 /* Between two scans of the other hosts. */
 int64_t cluster_scan_ns(const struct cluster_conf *c);
-/* The node that this host is, or NULL. */
+/* The node that this host itself is, or NULL. */
 const struct cluster_node *cluster_own_node(const struct cluster_conf *c);
+/* The nodes of this host, its guests too: the one after n; NULL: the first, at the end NULL. */
+const struct cluster_node *cluster_next_own(const struct cluster_conf *c,
+					    const struct cluster_node *n);
 /* The lowest number of a host. With static membership it has the locks. */
 uint16_t cluster_lowest_host(const struct cluster_conf *c);
 /* The client with this number, or NULL. */

@@ -146,17 +146,47 @@ static bool same_callers_second(const struct cluster_conf *a, const struct clust
 		b->callers_second == cluster_callers_second_default(b));
 }
 
-/* Of other hosts' nodes this one publishes nothing. */
-static bool same_own_node(const struct cluster_conf *a, const struct cluster_conf *b)
+static bool has_own_node(const struct cluster_conf *c, const struct cluster_node *n)
 {
-	const struct cluster_node *was = cluster_own_node(a), *now = cluster_own_node(b);
+	const struct cluster_node *own = NULL;
 
-	return !was == !now && (!was || was->number == now->number);
+	while ((own = cluster_next_own(c, own)) != NULL)
+		if (own->number == n->number)
+			return !strcmp(own->name, n->name) && !strcmp(own->guest, n->guest);
+	return false;
 }
 
-static struct number_text node_text(const struct cluster_node *n)
+/* Are all nodes of this host in a also in b? */
+static bool has_own_nodes(const struct cluster_conf *a, const struct cluster_conf *b)
 {
-	return n ? number_text(n->number) : (struct number_text){ "none" };
+	const struct cluster_node *n = NULL;
+
+	while ((n = cluster_next_own(a, n)) != NULL)
+		if (!has_own_node(b, n))
+			return false;
+	return true;
+}
+
+/* Of other hosts' nodes this one publishes nothing. */
+static bool same_own_nodes(const struct cluster_conf *a, const struct cluster_conf *b)
+{
+	return has_own_nodes(a, b) && has_own_nodes(b, a);
+}
+
+enum { NODES_TEXT = 128 };
+
+/* The numbers and names of this host's nodes. The last ones may be missing. */
+static const char *own_nodes_text(const struct cluster_conf *c, char text[static NODES_TEXT])
+{
+	const struct cluster_node *n = NULL;
+	size_t at = 0;
+
+	snprintf(text, NODES_TEXT, "none");
+	while ((n = cluster_next_own(c, n)) != NULL && at < NODES_TEXT)
+		at += (size_t)snprintf(text + at, NODES_TEXT - at, "%s%llu %s%s%s%s",
+				       at ? ", " : "", (unsigned long long)n->number, n->name,
+				       *n->guest ? " (guest " : "", n->guest, *n->guest ? ")" : "");
+	return text;
 }
 
 static int compare_own(const struct compared *c)
@@ -168,8 +198,8 @@ static int compare_own(const struct compared *c)
 				 callers = number_text(a->callers),
 				 callers_second = number_text(a->callers_second),
 				 port = number_text(mine->port),
-				 node = node_text(cluster_own_node(a)),
 				 period = duration_text(a->load.period_ns);
+	char nodes[NODES_TEXT];
 	const struct {
 		const char *list, *key;
 		bool same;
@@ -180,7 +210,7 @@ static int compare_own(const struct compared *c)
 		  transport_backends[a->transport]->name },
 		{ "", "heartbeat", a->heartbeat_ns == b->heartbeat_ns, heartbeat.text },
 		{ "", "scan", a->scan_ns == b->scan_ns, scan.text },
-		{ "", "nodes", same_own_node(a, b), node.text },
+		{ "", "nodes", same_own_nodes(a, b), own_nodes_text(a, nodes) },
 		{ "", "load",
 		  a->load.source == b->load.source && a->load.period_ns == b->load.period_ns,
 		  period.text },

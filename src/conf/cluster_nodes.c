@@ -33,11 +33,34 @@ static const struct conf_key node_keys[] = {
 	{ KEY("name", STRING, node.name), .min = 1, .max = REGION_NAME - 1, .required = 1 },
 	{ KEY("number", UINT, node.number), .max = REGION_NODES_MAX - 1, .required = 1 },
 	{ KEY("host", STRING, host), .min = 1, .max = REGION_NAME - 1, .required = 1 },
+	{ KEY("guest", STRING, node.guest), .min = 1, .max = REGION_NAME - 1 },
 	{ 0 },
 };
 #undef KEY
 
-/* A node is its host itself: it has one word, and one load. */
+/* o is another node of the same host. */
+static int check_beside(const struct conf_doc *d, const char *path, const struct cluster_node *n,
+			const struct cluster_node *o, struct conf_error *e)
+{
+	if (n->number == o->number)
+		return conf_fail_key(
+			d, path, "number", e,
+			"number %llu is node \"%s\" of the same host: give each node of a "
+			"host its own number",
+			(unsigned long long)n->number, o->name);
+	if (strcmp(n->guest, o->guest) != 0)
+		return 0;
+	if (*n->guest)
+		return conf_fail_key(d, path, "guest", e,
+				     "node \"%s\" is guest \"%s\" already: list a guest once",
+				     o->name, n->guest);
+	return conf_fail_key(d, path, "host", e,
+			     "node \"%s\" is that host already: list a host once, or name a guest "
+			     "of it in \"guest\"",
+			     o->name);
+}
+
+/* A node has one word and one load at its host, by its number. */
 static int check_node(const struct cluster_conf *c, const struct conf_doc *d, const char *path,
 		      const struct cluster_node *n, struct conf_error *e)
 {
@@ -48,10 +71,12 @@ static int check_node(const struct cluster_conf *c, const struct conf_doc *d, co
 			return conf_fail_key(d, path, "name", e,
 					     "node \"%s\" is listed twice: use each name once",
 					     n->name);
-		if (n->host == o->host)
-			return conf_fail_key(d, path, "host", e,
-					     "node \"%s\" is that host already: list a host once",
-					     o->name);
+		if (n->host == o->host) {
+			int rc = check_beside(d, path, n, o, e);
+
+			if (rc)
+				return rc;
+		}
 	}
 	return 0;
 }
@@ -124,8 +149,17 @@ int cluster_nodes_read(struct cluster_conf *c, const struct conf_doc *d, struct 
 const struct cluster_node *cluster_own_node(const struct cluster_conf *c)
 {
 	for (uint32_t i = 0; i < c->nodes; i++)
-		if (c->node[i].host == c->host[c->self].number)
+		if (c->node[i].host == c->host[c->self].number && !*c->node[i].guest)
 			return &c->node[i];
+	return NULL;
+}
+
+const struct cluster_node *cluster_next_own(const struct cluster_conf *c,
+					    const struct cluster_node *n)
+{
+	for (n = n ? n + 1 : c->node; n < c->node + c->nodes; n++)
+		if (n->host == c->host[c->self].number)
+			return n;
 	return NULL;
 }
 

@@ -35,6 +35,10 @@
 	"{\"name\": \"x3\", \"number\": 3, \"address\": \"" address "\"}]}"
 #define NODE(host, number)                                                                         \
 	"\"nodes\": [{\"name\": \"n\", \"number\": " number ", \"host\": \"" host "\"}], "
+#define GUEST_NODE(name, number, guest)                                                            \
+	"\"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"x2\"}, "                         \
+	"{\"name\": \"" name "\", \"number\": " number ", \"host\": \"x2\", \"guest\": \"" guest   \
+	"\"}], "
 #define BASE  FILE_OF("", X2 ", " X3, WEB ", " MAIL)
 #define HOST1 H("x1", "1", "1")
 #define SELF6 H("x2", "6", "6")
@@ -146,8 +150,16 @@ static const struct row {
 	{ BASE, FILE_OF(NODE("x2", "1"), X2 ", " X3, WEB ", " MAIL), 3,
 	  " 0 nodes: nodes of this host is none since" },
 	{ FILE_OF(NODE("x2", "1"), X2, ""), FILE_OF(NODE("x2", "2"), X2, ""), 0,
-	  " 0 nodes: nodes of this host is 1 since" },
+	  " 0 nodes: nodes of this host is 1 n since" },
 	{ FILE_OF(NODE("x2", "1"), X2, ""), FILE_OF("", X2, ""), 0, " 0 nodes: nodes of" },
+	{ FILE_OF(NODE("x2", "1"), X2, ""), FILE_OF(GUEST_NODE("m", "2", "g"), X2, ""), 0,
+	  " 0 nodes: nodes of this host is 1 n since" },
+	{ FILE_OF(GUEST_NODE("m", "2", "g"), X2, ""), FILE_OF(GUEST_NODE("m", "2", "h"), X2, ""), 0,
+	  " 0 nodes: nodes of this host is 1 n, 2 m (guest g) since" },
+	{ FILE_OF(GUEST_NODE("m", "2", "g"), X2, ""), FILE_OF(GUEST_NODE("o", "2", "g"), X2, ""), 0,
+	  " 0 nodes: nodes of this host is" },
+	{ FILE_OF(GUEST_NODE("m", "2", "g"), X2, ""), FILE_OF(GUEST_NODE("m", "2", "g"), X2, ""), 0,
+	  "" },
 	{ BASE, FILE_OF(NODE("x3", "1"), X2 ", " X3, WEB ", " MAIL), 3, "" }, /* another's */
 	{ BASE, FILE_OF("\"callers\": 9, ", X2 ", " X3 ", " X4, WEB ", " MAIL), 3,
 	  " 0 callers: callers of this host is 8 since" },

@@ -202,6 +202,7 @@ RIG_TEST(least__cluster_and_hosts__the_rest_is_the_man_pages_defaults)
 	assert_int_equal(c->services, 0);
 	assert_int_equal(c->nodes, 0);
 	assert_null(cluster_own_node(c));
+	assert_null(cluster_next_own(c, NULL));
 	assert_int_equal(c->load.source, CLUSTER_LOAD_AUTO);
 	assert_int_equal(c->load.period_ns, 10 * NS_PER_MS);
 	assert_int_equal(c->load.scan_ns, 50 * NS_PER_MS);
@@ -317,7 +318,7 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 		{ "{\"cluster\": \"c\", \"transport\": \"tcp\", \"hosts\": [" HOST1
 		  ", {\"name\": \"q\", \"number\": 3, \"address\": \"10.0.0.3\", \"port\": 0}]}",
 		  "from 1 to 65535" },
-		{ HEAD BOTH ", \"nodes\": {}}", "a list of at most 256 nodes" },
+		{ HEAD BOTH ", \"nodes\": {}}", "a list of at most 1024 nodes" },
 		{ HEAD BOTH
 		  ", \"nodes\": [{\"name\": \"n\", \"number\": 256, \"host\": \"xen1\"}]}",
 		  "256" },
@@ -329,7 +330,18 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 		  "node \"n\" is listed twice" },
 		{ HEAD BOTH ", \"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"xen1\"},"
 			    " {\"name\": \"m\", \"number\": 2, \"host\": \"xen1\"}]}",
-		  "node \"n\" is that host already: list a host once" },
+		  "node \"n\" is that host already: list a host once, or name a guest" },
+		{ HEAD BOTH ", \"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"xen1\"},"
+			    " {\"name\": \"m\", \"number\": 1, \"host\": \"xen1\","
+			    " \"guest\": \"g\"}]}",
+		  "number 1 is node \"n\" of the same host: give each node of a host its own" },
+		{ HEAD BOTH ", \"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"xen1\","
+			    " \"guest\": \"g\"}, {\"name\": \"m\", \"number\": 2,"
+			    " \"host\": \"xen1\", \"guest\": \"g\"}]}",
+		  "node \"n\" is guest \"g\" already: list a guest once" },
+		{ HEAD BOTH ", \"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"xen1\","
+			    " \"guest\": \"\"}]}",
+		  "guest is \"\": write a string of 1 to 63 bytes" },
 		{ HEAD BOTH ", \"load\": []}", "load" },
 		{ HEAD BOTH ", \"load\": {\"source\": \"kernel\"}}", "kernel" },
 		{ HEAD BOTH ", \"load\": {\"period\": \"999us\"}}", "1ms" },
@@ -405,6 +417,28 @@ RIG_TEST(client__listed_among_the_hosts__is_no_member)
 		  "\"address\": \"10.0.0.1\"}]}",
 	     "xen1");
 	assert_int_equal(c->clients, 0);
+}
+
+/* One node of a host at most is the host itself. Another host may have a guest of the same name. */
+RIG_TEST(nodes__of_a_host_and_its_guests__are_those_of_this_host)
+{
+	struct cluster_conf *c = *state;
+
+	take(c,
+	     HEAD BOTH ", \"nodes\": ["
+		       "{\"name\": \"a\", \"number\": 2, \"host\": \"xen1\", \"guest\": \"g\"},"
+		       "{\"name\": \"b\", \"number\": 2, \"host\": \"xen2\", \"guest\": \"g\"},"
+		       "{\"name\": \"c\", \"number\": 0, \"host\": \"xen1\"},"
+		       "{\"name\": \"d\", \"number\": 9, \"host\": \"xen1\", \"guest\": \"h\"}]}",
+	     "xen1");
+	assert_int_equal(c->nodes, 4);
+	assert_string_equal(c->node[1].guest, "g");
+	assert_string_equal(c->node[2].guest, "");
+	assert_ptr_equal(cluster_own_node(c), &c->node[2]);
+	assert_ptr_equal(cluster_next_own(c, NULL), &c->node[0]);
+	assert_ptr_equal(cluster_next_own(c, &c->node[0]), &c->node[2]);
+	assert_ptr_equal(cluster_next_own(c, &c->node[2]), &c->node[3]);
+	assert_null(cluster_next_own(c, &c->node[3]));
 }
 
 /* So that it can be added to one file after the other; a reload still sees it. */
