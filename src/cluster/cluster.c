@@ -380,6 +380,8 @@ static int open_parts(struct cluster *c, const char *state_dir, struct mono now,
 	if (!rc) {
 		c->worker.conf = c->conf;
 		c->worker.x = c->x;
+		c->worker.loads = guests_loads(c->guests);
+		c->worker.simulated = guests_view(c->guests).hv->simulated;
 		notices_init(&c->worker.notices, c->conf, c->x);
 		rc = worker_open(&c->worker, &key, state_dir, now, e);
 	}

@@ -13,6 +13,7 @@
  *	worker.c	one step of it
  *	worker_hosts.c	events of the transport, heartbeats
  *	worker_load.c	this host's load as a node, and the indices of all nodes
+ *	worker_guests.c	loads of its guests that are nodes
  *	worker_reload.c	new settings come into force
  *	agree.c		which hosts hold the same settings
  *	locks.c		lock words of the services: read and broken
@@ -111,7 +112,10 @@ uint32_t publish_guests(const struct guests *gs, const struct snapshot *sn,
 uint32_t publish_services(const struct cluster_conf *conf,
 			  struct region_service out[static CLUSTER_SERVICES_MAX]);
 
-/* Records 0 .. the number of this host's node, of which that one has a name. How many. */
+/*
+ * Records 0 .. the highest number of this host's nodes, of which those have names; the host itself
+ * is up. How many.
+ */
 uint32_t publish_nodes(const struct cluster_conf *conf,
 		       struct region_node out[static REGION_NODES_MAX]);
 
@@ -138,6 +142,19 @@ const struct host_copy *cluster_newest_host(const struct cluster *c, uint32_t i)
 
 /* --- the two halves ---------------------------------------------------------- */
 
+/* A guest of this host that is a node. */
+struct guest_node {
+	uint32_t number;
+	char name[REGION_NAME]; /* of the guest */
+	uint32_t domid;		/* of this name, as control says; 0: there is none */
+	uint8_t uuid[16];
+	bool up;	   /* the sampler's newest figures have it; so published */
+	struct load *load; /* of load_hv; NULL: no sample of this domain yet */
+	struct load_guest figures;
+	uint64_t beat;
+	struct mono sampled;
+};
+
 /* Opened and closed by control; in between only the thread uses it. */
 struct worker {
 	const struct cluster_conf *conf;
@@ -155,13 +172,17 @@ struct worker {
 	struct mono agree_since;		       /* agree.since that control has */
 	struct mono beat_due, scan_due, load_due;
 	const struct load_ops *load_ops;
-	struct load *load; /* NULL: this host is no node */
+	struct load *load; /* NULL: this host itself is no node */
 	uint64_t load_beat;
 	struct mono load_sampled;
 	const struct load_filler *filler; /* NULL: by load.source none is asked */
 	struct load_choice choice;	  /* while it fills, nothing is sampled here */
 	int filler_handle;
-	uint32_t running_offset; /* of loadmon_fill */
+	uint32_t running_offset;       /* of loadmon_fill */
+	struct load_buffers *loads;    /* from the sampler */
+	struct guest_node *guest_node; /* guest_nodes of them */
+	uint32_t guest_nodes;
+	bool simulated; /* this host's guests are */
 	/* Of host number - 1; windows[] of them. NULL: it has no nodes. */
 	struct load_window *window[REGION_HOSTS_MAX];
 	uint32_t windows[REGION_HOSTS_MAX];
@@ -189,6 +210,8 @@ bool worker_events(struct worker *w, struct mono now, int64_t wall_ns);
 /* Publish the heartbeat, with the settings in force. */
 void worker_beat(struct worker *w, struct mono now, int64_t wall_ns);
 
+/* Publish the records of this host's nodes. */
+void worker_publish_nodes(struct worker *w);
 /*
  * Publish the load of this host, once a period: sample it, or see that the module does. Only with
  * w->load.
@@ -196,6 +219,13 @@ void worker_beat(struct worker *w, struct mono now, int64_t wall_ns);
 void worker_load(struct worker *w, struct mono now, int64_t wall_ns);
 /* Let the module go, if it fills the record. */
 void worker_end_load(struct worker *w);
+/* The guests of this host that are nodes, before the sampler runs: 0 or -ENOMEM. */
+int worker_open_guests(struct worker *w);
+void worker_close_guests(struct worker *w);
+/* Control has published which guests there are. */
+void worker_name_guests(struct worker *w, const struct publication *p);
+/* Publish their loads, if the sampler has new figures; of some may be none. */
+void worker_guests(struct worker *w);
 /* Copy the nodes of a host, with the index of each. */
 void worker_nodes(struct worker *w, uint16_t host, const struct peer_seen *p,
 		  struct node_copy out[static REGION_NODES_MAX]);

@@ -8,7 +8,7 @@
 
 #include "src/cluster/cluster_priv.h"
 
-/* The host that the node is: cluster.json was checked. */
+/* The host that the node is, or that has the guest: cluster.json was checked. */
 static uint32_t host_of(const struct cluster_conf *c, const struct cluster_node *n)
 {
 	uint32_t i = 0;
@@ -16,6 +16,16 @@ static uint32_t host_of(const struct cluster_conf *c, const struct cluster_node 
 	while (c->host[i].number != n->host)
 		i++;
 	return i;
+}
+
+/* Its host sees no such guest. */
+static bool is_gone(const struct node_copy *n, struct cluster_node_seen *s)
+{
+	if (!*s->conf->guest || n->seen.record.flags & REGION_NODE_UP)
+		return false;
+	snprintf(s->note, sizeof(s->note), "the guest %s does not run on %s", s->conf->guest,
+		 s->host->name);
+	return true;
 }
 
 /* The node at its host; NULL, with a note: it has none of this number and name. */
@@ -37,8 +47,9 @@ static const struct node_copy *find_node(const struct host_copy *h, struct clust
 		return NULL;
 	}
 	if (!n->seen.load.head.seq) {
-		snprintf(s->note, sizeof(s->note), "%s has not sampled it yet: see its log",
-			 s->host->name);
+		if (!is_gone(n, s))
+			snprintf(s->note, sizeof(s->note), "%s has not sampled it yet: see its log",
+				 s->host->name);
 		return NULL;
 	}
 	return n;
@@ -67,8 +78,10 @@ void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
 	if (s->age_ns <= c->conf->load.stale_ns)
 		return;
 	s->state = CLUSTER_NODE_STALE;
-	snprintf(s->note, sizeof(s->note),
-		 h->seen.link && !h->seen.why ? "%s no longer samples it: see its log"
-					      : "%s cannot be read: see resex host-list",
-		 s->host->name);
+	if (!h->seen.link || h->seen.why)
+		snprintf(s->note, sizeof(s->note), "%s cannot be read: see resex host-list",
+			 s->host->name);
+	else if (!is_gone(n, s))
+		snprintf(s->note, sizeof(s->note), "%s no longer samples it: see its log",
+			 s->host->name);
 }

@@ -125,15 +125,18 @@ uint32_t publish_services(const struct cluster_conf *conf,
 uint32_t publish_nodes(const struct cluster_conf *conf,
 		       struct region_node out[static REGION_NODES_MAX])
 {
-	const struct cluster_node *own = cluster_own_node(conf);
-	struct region_node *n;
+	const struct cluster_node *own = NULL;
+	uint32_t n = 0;
 
-	if (!own)
-		return 0;
-	memset(out, 0, (own->number + 1) * sizeof(*out));
-	n = &out[own->number];
-	n->node = (uint32_t)own->number;
-	n->flags = REGION_NODE_UP;
-	put_text(n->name, sizeof(n->name), own->name);
-	return (uint32_t)own->number + 1;
+	memset(out, 0, REGION_NODES_MAX * sizeof(*out));
+	while ((own = cluster_next_own(conf, own)) != NULL) {
+		struct region_node *r = &out[own->number];
+
+		r->node = (uint32_t)own->number;
+		r->flags = *own->guest ? 0 : REGION_NODE_UP;
+		put_text(r->name, sizeof(r->name), own->name);
+		if (r->node >= n)
+			n = r->node + 1;
+	}
+	return n;
 }

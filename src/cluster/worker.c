@@ -261,6 +261,12 @@ static void notice_links(struct worker *w, struct mono now, int64_t wall_ns)
 	}
 }
 
+/* Is this host a node, or one of its guests? */
+static bool has_nodes(const struct worker *w)
+{
+	return w->load || w->guest_nodes;
+}
+
 static void begin_scan(struct worker *w, struct mono now, int64_t wall_ns)
 {
 	notice_links(w, now, wall_ns);
@@ -287,8 +293,11 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 	hosts_change |= apply_reload(w, now, wall_ns);
 	if (is_due(&w->beat_due, w->conf->heartbeat_ns, now) || is_first_beat(w))
 		worker_beat(w, now, wall_ns);
-	if (w->load && is_due(&w->load_due, w->conf->load.period_ns, now))
-		worker_load(w, now, wall_ns);
+	if (has_nodes(w) && is_due(&w->load_due, w->conf->load.period_ns, now)) {
+		if (w->load)
+			worker_load(w, now, wall_ns);
+		worker_guests(w);
+	}
 	if (is_due(&w->scan_due, cluster_scan_ns(w->conf), now)) {
 		begin_scan(w, now, wall_ns);
 		hosts_change = true;
@@ -302,7 +311,7 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 		return 0;
 	/* Armed last: else the thread would sleep though events came since the poll above. */
 	due = mono_earlier(mono_earlier(w->beat_due, w->scan_due), w->member_ops->due(w->member));
-	if (w->load)
+	if (has_nodes(w))
 		due = mono_earlier(due, w->load_due);
 	if (transport_arm(w->t, now, &busy))
 		return 0;

@@ -78,8 +78,10 @@ void worker_beat(struct worker *w, struct mono now, int64_t wall_ns)
 	w->published = w->published || is_new;
 	if (!w->published)
 		return;
-	if (is_new)
+	if (is_new) {
+		worker_name_guests(w, p); /* region_publish_guests() writes to the records */
 		region_publish_guests(&w->region, p->guest, p->guests);
+	}
 	host.wall_ns = wall_ns;
 	host.figures_age_ns = (uint64_t)mono_sub(now, p->made);
 	host.view = w->view.view;

@@ -46,7 +46,7 @@ static int open_transport(struct worker *w, const struct cluster_key *key, uint6
 	strcpy(tc.cluster, w->conf->cluster); /* conf's arrays are as long */
 	strcpy(tc.address, h->address);
 	tc.words = words;
-	if (cluster_own_node(w->conf))
+	if (cluster_next_own(w->conf, NULL))
 		tc.bytes[TRANSPORT_LOAD] = REGION_LOADS_BYTES;
 	if (!b->has_ports)
 		tc.port = 0;
@@ -141,7 +141,7 @@ static int open_member(struct worker *w, struct mono now, struct conf_error *e)
 	return 0; /* without corosync this host has no quorum, until corosync runs */
 }
 
-/* Only of a host that is a node. */
+/* Only of a host that is a node itself. */
 static int open_load(struct worker *w, struct conf_error *e)
 {
 	char text[128] = "";
@@ -165,14 +165,13 @@ static int open_load(struct worker *w, struct conf_error *e)
 static void init_region(struct worker *w, uint64_t generation, struct mono now)
 {
 	struct region_service s[CLUSTER_SERVICES_MAX];
-	struct region_node v[REGION_NODES_MAX];
 
 	region_init(&w->region, transport_table(w->t),
 		    (uint16_t)w->conf->host[w->conf->self].number, generation);
-	if (w->load)
+	if (cluster_next_own(w->conf, NULL))
 		region_init_loads(&w->region, transport_part(w->t, TRANSPORT_LOAD));
 	region_publish_services(&w->region, s, publish_services(w->conf, s));
-	region_publish_nodes(&w->region, v, publish_nodes(w->conf, v));
+	worker_publish_nodes(w);
 	agree_init(&w->agree, w->conf);
 	w->beat_due = w->scan_due = now;
 }
@@ -194,6 +193,8 @@ int worker_open(struct worker *w, const struct cluster_key *key, const char *sta
 		rc = open_transport(w, key, generation, now, e);
 	if (!rc)
 		rc = open_load(w, e);
+	if (!rc)
+		rc = worker_open_guests(w);
 	if (!rc)
 		rc = cluster_generation_count(state_dir, generation, e);
 	if (rc)
@@ -223,6 +224,7 @@ void worker_close(struct worker *w)
 	transport_close(w->t);
 	if (w->load)
 		w->load_ops->close(w->load);
+	worker_close_guests(w);
 	for (uint32_t i = 0; i < REGION_HOSTS_MAX; i++)
 		free(w->window[i]);
 	if (w->epoll >= 0)

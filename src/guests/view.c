@@ -114,6 +114,11 @@ const struct snapshot *guests_snapshot(const struct guests *gs)
 	return snap_latest(gs->ho);
 }
 
+struct load_buffers *guests_loads(const struct guests *gs)
+{
+	return &gs->ho->loads;
+}
+
 void guests_mapped(const struct guests *gs, uint64_t *calls, uint64_t *pages)
 {
 	gs->hv->mem->stats(gs->mem, calls, pages);

@@ -221,12 +221,17 @@ TEST_WITH(load__of_the_module_alone_that_is_not_there__is_an_alarm_and_no_record
 
 /* --- as another host sees it ---------------------------------------------------------- */
 
-static struct cluster_node_seen node_seen(struct sites *s, int n)
+static struct cluster_node_seen node_at(struct sites *s, int n, uint32_t i)
 {
 	struct cluster_node_seen x;
 
-	cluster_node_see(s->at[n].c, 0, s->now, &x);
+	cluster_node_see(s->at[n].c, i, s->now, &x);
 	return x;
+}
+
+static struct cluster_node_seen node_seen(struct sites *s, int n)
+{
+	return node_at(s, n, 0);
 }
 
 /* A node of 2 CPUs, which are busy for 3/4 of the time. */
@@ -316,4 +321,163 @@ TEST_WITH(node__that_its_host_does_not_publish__is_unread, one_node, finish)
 	site_until(s, site_sees(s, 2, 1).host->nodes == 8);
 	assert_int_equal(node_seen(s, 2).state, CLUSTER_NODE_UNREAD);
 	assert_non_null(strstr(node_seen(s, 2).note, "xen1 publishes no node 7 \"n\""));
+}
+
+/* --- guests ------------------------------------------------------------------------------ */
+
+#define GUESTS                                                                                     \
+	SITE_TIMES                                                                                 \
+	", \"nodes\": [{\"name\": \"n\", \"number\": 7, \"host\": \"xen1\"},"                      \
+	" {\"name\": \"a\", \"number\": 3, \"host\": \"xen1\", \"guest\": \"guest-5\"},"           \
+	" {\"name\": \"b\", \"number\": 200, \"host\": \"xen1\", \"guest\": \"guest-6\"}],"        \
+	" \"load\": {\"period\": \"20ms\"}"
+
+enum { NODE_HOST, NODE_A, NODE_B };
+
+static int guest_nodes(void **state)
+{
+	struct sites *s = sites_new();
+
+	site_write(s, 1, "test", GUESTS);
+	site_write(s, 2, "test", GUESTS);
+	*state = s;
+	return 0;
+}
+
+/* As the sampler of host 1 does each 20 ms: its guests run for a half and wait for a quarter. */
+static void sample_guests(struct sites *s)
+{
+	struct guests_rig *g = s->at[1].g;
+	struct load_buffers *b = &g->ho.loads;
+	struct guest_loads *l = &b->buf[b->at.back];
+
+	assert_int_equal(b->period_ns, 20 * MS);
+	l->time = s->now;
+	l->guests = g->set->guests;
+	for (uint32_t i = 0; i < l->guests; i++)
+		l->guest[i] = (struct guest_load){
+			.key = g->set->guest[i].key,
+			.vcpus = 1,
+			.cpu_ns = (uint64_t)s->now.ns / 2,
+			.runnable_ns = (uint64_t)s->now.ns / 4 * 3,
+		};
+	spsc_latest_put(&b->at);
+}
+
+static void guests_pass(struct sites *s, int64_t ns)
+{
+	for (; ns > 0; ns -= MS) {
+		if (s->now.ns % (20 * MS) == 0)
+			sample_guests(s);
+		sites_ms(s);
+	}
+}
+
+TEST_WITH(guests__that_are_nodes__are_published_beside_their_host, guest_nodes, finish)
+{
+	struct sites *s = *state;
+	struct cluster_node_seen x;
+	struct load_record *at;
+
+	site_open(s, 1);
+	site_open(s, 2);
+	rig_create(s->at[1].g, 5, 0x51);
+	site_settle(s, 1);
+	guests_pass(s, 2 * NS_PER_S);
+	for (int n = 1; n <= 2; n++) {
+		x = node_at(s, n, NODE_A);
+		assert_int_equal(x.state, CLUSTER_NODE_FRESH);
+		assert_string_equal(x.note, "");
+		assert_int_equal(x.load->source, LOAD_HV);
+		assert_int_equal(x.load->flags, LOAD_NO_RUNNING);
+		assert_int_equal(x.load->cpus, 1);
+		assert_int_equal(x.load->busy_ns, x.load->sampled_ns / 2);
+		assert_int_equal(x.load->sampled_ns % (20 * MS), 0);
+		assert_int_equal(x.index, 750);
+		assert_int_equal(node_at(s, n, NODE_HOST).load->source, LOAD_ULM);
+		x = node_at(s, n, NODE_B);
+		assert_int_equal(x.state, CLUSTER_NODE_UNREAD);
+		assert_string_equal(x.note, "the guest guest-6 does not run on xen1");
+	}
+	at = transport_part(s->at[1].c->worker.t, TRANSPORT_LOAD);
+	assert_in_range(at[3].beat, 85, 100);
+	assert_int_equal(at[200].head.seq, 0);
+	assert_int_equal(site_sees(s, 2, 1).host->nodes, 201);
+	/* Another one comes: nothing was begun anew. */
+	rig_create(s->at[1].g, 6, 0x61);
+	site_settle(s, 1);
+	guests_pass(s, NS_PER_S);
+	assert_int_equal(node_at(s, 2, NODE_B).state, CLUSTER_NODE_FRESH);
+	assert_int_equal(node_at(s, 2, NODE_B).index, 750);
+	assert_in_range(at[3].beat, 135, 150);
+	assert_false(at[3].flags & LOAD_OVERRUN);
+	/* The sampler hangs. */
+	sites_pass(s, NS_PER_S);
+	x = node_at(s, 2, NODE_A);
+	assert_int_equal(x.state, CLUSTER_NODE_STALE);
+	assert_string_equal(x.note, "xen1 no longer samples it: see its log");
+	assert_int_equal(node_at(s, 2, NODE_HOST).state, CLUSTER_NODE_FRESH);
+	guests_pass(s, 200 * MS);
+	assert_int_equal(node_at(s, 2, NODE_A).state, CLUSTER_NODE_FRESH);
+}
+
+TEST_WITH(guest__that_starts_again__has_a_new_history, guest_nodes, finish)
+{
+	static const struct {
+		uint32_t domid;
+		uint8_t uuid;
+	} lives[] = { { 5, 0x51 }, { 8, 0x51 }, { 8, 0x52 } };
+	struct sites *s = *state;
+	struct load_record *at;
+
+	site_open(s, 1);
+	site_open(s, 2);
+	at = transport_part(s->at[1].c->worker.t, TRANSPORT_LOAD);
+	for (int i = 0; i < 3; i++) {
+		struct fake_dom *d = rig_create(s->at[1].g, lives[i].domid, lives[i].uuid);
+		uint64_t beat;
+
+		strcpy(d->name, "guest-5");
+		site_settle(s, 1);
+		guests_pass(s, 2 * NS_PER_S);
+		assert_in_range(at[3].beat, 85, 100); /* from 1 again */
+		assert_int_equal(node_at(s, 2, NODE_A).index, 750);
+		rig_destroy(s->at[1].g, lives[i].domid);
+		site_settle(s, 1);
+		guests_pass(s, 40 * MS);
+		beat = at[3].beat;
+		guests_pass(s, NS_PER_S);
+		assert_int_equal(at[3].beat, beat);
+		assert_int_equal(node_at(s, 2, NODE_A).state, CLUSTER_NODE_STALE);
+		assert_string_equal(node_at(s, 2, NODE_A).note,
+				    "the guest guest-5 does not run on xen1");
+	}
+	site_kill(s, 1);
+	guests_pass(s, MS);
+	assert_non_null(strstr(node_at(s, 2, NODE_A).note, "xen1 cannot be read"));
+}
+
+/* Its host is no node. */
+TEST_WITH(guest__of_a_simulated_host__says_so, guest_nodes, finish)
+{
+	struct sites *s = *state;
+
+	site_write(s, 1, "test",
+		   SITE_TIMES ", \"nodes\": [{\"name\": \"a\", \"number\": 3, \"host\": \"xen1\","
+			      " \"guest\": \"guest-5\"}], \"load\": {\"period\": \"20ms\"}");
+	s->at[1].g->hv.simulated = true;
+	site_open(s, 1);
+	rig_create(s->at[1].g, 5, 0x51);
+	site_settle(s, 1);
+	guests_pass(s, NS_PER_S);
+	assert_int_equal(node_seen(s, 1).state, CLUSTER_NODE_FRESH);
+	assert_int_equal(node_seen(s, 1).load->flags, LOAD_NO_RUNNING | LOAD_SIMULATED);
+}
+
+TEST_WITH(host__without_nodes_that_are_guests__has_no_figures_of_them, known_node, finish)
+{
+	struct sites *s = *state;
+
+	site_open(s, 1);
+	assert_int_equal(s->at[1].g->ho.loads.period_ns, 0);
 }

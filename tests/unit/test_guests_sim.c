@@ -10,6 +10,7 @@
 #include "src/core/caps.h"
 #include "src/tick/actor.h"
 #include "src/guests/guests_priv.h"
+#include "src/load/load.h"
 #include "src/tick/sampler.h"
 #include "src/hv/backends.h"
 #include "src/sim/sim.h"
@@ -336,6 +337,76 @@ RIG_TEST(policy__null_in_mid_run__lifts_the_cap_and_keeps_the_balance)
 	assert_int_equal(percent_of(f, BULK), 0);
 	assert_in_range(f->s.ledger.acc[guests_find(f->gs, "bulk")->slot].balance.m, 1, balance);
 	assert_null(f->gs->policy_old);
+}
+
+/* --- loads ------------------------------------------------------------------------------ */
+
+/* One of the guests as a node, by the figures that the sampler hands over. */
+struct node {
+	const char *name;
+	struct load *load;
+	struct load_guest figures;
+	struct load_record first, newest;
+	struct sim_truth began;
+};
+
+static void sample_node(struct fixture *f, struct node *n, const struct guest_loads *l)
+{
+	const uint32_t domid = guests_find(f->gs, n->name)->key.domid;
+
+	for (uint32_t i = 0; i < l->guests; i++)
+		if (l->guest[i].key.domid == domid)
+			n->figures = (struct load_guest){ .cpu_ns = l->guest[i].cpu_ns,
+							  .runnable_ns = l->guest[i].runnable_ns,
+							  .vcpus = l->guest[i].vcpus };
+	n->newest = (struct load_record){ .node = 1 };
+	assert_int_equal(load_hv.sample(n->load, &n->newest), 0);
+}
+
+static void sample_nodes(struct fixture *f, struct node *n, int64_t ms)
+{
+	struct load_buffers *b = &f->ho.loads;
+
+	for (; ms > 0; ms--) {
+		run(f, 1);
+		if (!spsc_latest_get(&b->at))
+			continue;
+		for (int i = 0; i < 2; i++)
+			sample_node(f, &n[i], &b->buf[b->at.front]);
+	}
+}
+
+/* FreeMarket caps the bulk sender, which then waits; its neighbour never does. */
+RIG_TEST(loads__of_simulated_guests__are_what_really_happened)
+{
+	struct fixture *f = *state;
+	struct node n[] = { { .name = "server" }, { .name = "bulk" } };
+	char text[128];
+
+	f->ho.loads.period_ns = 10 * MS;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(load_hv.open(&n[i].load, &n[i].figures, text), 0);
+	run(f, 100);
+	sample_nodes(f, n, 20);
+	for (uint32_t i = 0; i < 2; i++) {
+		n[i].first = n[i].newest;
+		assert_int_equal(sim_truth(f->sim, i, &n[i].began), 0);
+	}
+	sample_nodes(f, n, 5000);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct sim_truth t;
+
+		assert_int_equal(sim_truth(f->sim, i, &t), 0);
+		assert_in_range(n[i].newest.busy_ns - n[i].first.busy_ns + 10 * MS,
+				t.cpu_ns - n[i].began.cpu_ns,
+				t.cpu_ns - n[i].began.cpu_ns + 20 * MS);
+		assert_in_range(n[i].newest.wait_ns - n[i].first.wait_ns + 20 * MS,
+				t.wait_ns - n[i].began.wait_ns,
+				t.wait_ns - n[i].began.wait_ns + 40 * MS);
+		load_hv.close(n[i].load);
+	}
+	assert_int_equal(n[SERVER].newest.wait_ns, 0);
+	assert_in_range(n[BULK].newest.wait_ns, NS_PER_S / 2, 5 * NS_PER_S);
 }
 
 /* --- going and coming ---------------------------------------------------------------- */

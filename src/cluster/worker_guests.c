@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * worker_guests: the loads of guests of this host that are nodes, as the hypervisor counts them
+ * (LOAD_HV), in the part "load" of its region, beside the host's own (worker_load.c).
+ *
+ *	control --names of guests, with each publication-->  which domain a node is
+ *	sampler --figures of domains, each load.period---->  load record
+ *
+ * A node is a guest's name. A domain of that name with another id or UUID begins a new history:
+ * its beat begins at 1 again, so readers do not compare it with the one before. Of a guest that
+ * does not run the record stays, and its beat is unchanged; the node's record says that it is not
+ * up.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cluster/cluster_priv.h"
+
+/* 0, with w->guest_node; -ENOMEM. */
+int worker_open_guests(struct worker *w)
+{
+	const struct cluster_node *n = NULL;
+
+	w->guest_node = calloc(REGION_NODES_MAX, sizeof(*w->guest_node));
+	if (!w->guest_node)
+		return -ENOMEM;
+	while ((n = cluster_next_own(w->conf, n)) != NULL) {
+		if (!*n->guest)
+			continue;
+		w->guest_node[w->guest_nodes].number = (uint32_t)n->number;
+		strcpy(w->guest_node[w->guest_nodes++].name, n->guest);
+	}
+	/* The sampler does not run yet. */
+	if (w->guest_nodes)
+		w->loads->period_ns = w->conf->load.period_ns;
+	return 0;
+}
+
+static void end_history(struct guest_node *g)
+{
+	if (g->load)
+		load_hv.close(g->load);
+	g->load = NULL;
+	g->beat = 0;
+}
+
+void worker_close_guests(struct worker *w)
+{
+	for (uint32_t i = 0; i < w->guest_nodes; i++)
+		end_history(&w->guest_node[i]);
+	free(w->guest_node);
+}
+
+void worker_publish_nodes(struct worker *w)
+{
+	struct region_node v[REGION_NODES_MAX];
+	uint32_t n = publish_nodes(w->conf, v);
+
+	for (uint32_t i = 0; i < w->guest_nodes; i++)
+		if (w->guest_node[i].up)
+			v[w->guest_node[i].number].flags |= REGION_NODE_UP;
+	region_publish_nodes(&w->region, v, n);
+}
+
+/* --- which domain a node is ---------------------------------------------------------- */
+
+static const struct region_guest *find_guest(const struct publication *p, const char *name)
+{
+	for (uint32_t i = 0; i < p->guests; i++)
+		if (!strcmp(p->guest[i].name, name))
+			return &p->guest[i];
+	return NULL;
+}
+
+void worker_name_guests(struct worker *w, const struct publication *p)
+{
+	for (uint32_t i = 0; i < w->guest_nodes; i++) {
+		struct guest_node *g = &w->guest_node[i];
+		const struct region_guest *r = find_guest(p, g->name);
+
+		if (!r) {
+			g->domid = 0; /* dom0 is no guest */
+			continue;
+		}
+		if (g->domid == r->domid && !memcmp(g->uuid, r->uuid, sizeof(g->uuid)))
+			continue;
+		end_history(g);
+		g->domid = r->domid;
+		memcpy(g->uuid, r->uuid, sizeof(g->uuid));
+	}
+}
+
+/* --- samples ----------------------------------------------------------------------------- */
+
+static int compare_domid(const void *key, const void *element)
+{
+	const struct guest_load *l = element;
+	const uint32_t *domid = key;
+
+	return *domid < l->key.domid ? -1 : *domid > l->key.domid;
+}
+
+static const struct guest_load *find_load(const struct guest_node *g, const struct guest_loads *l)
+{
+	const struct guest_load *of = bsearch(&g->domid, l->guest, l->guests, sizeof(l->guest[0]),
+					      compare_domid);
+
+	return of && !memcmp(of->key.uuid, g->uuid, sizeof(g->uuid)) ? of : NULL;
+}
+
+/* 0 or -errno: the next figures may do. */
+static int sample(struct worker *w, struct guest_node *g, const struct guest_load *of,
+		  struct mono at)
+{
+	int64_t period = w->conf->load.period_ns;
+	struct load_record r = { .node = g->number,
+				 .source = load_hv.source,
+				 .beat = g->beat + 1,
+				 .sampled_ns = at.ns,
+				 .period_ns = (uint64_t)period };
+	char text[128];
+	int rc = 0;
+
+	g->figures = (struct load_guest){ .cpu_ns = of->cpu_ns,
+					  .runnable_ns = of->runnable_ns,
+					  .vcpus = of->vcpus,
+					  .simulated = w->simulated };
+	if (!g->load)
+		rc = load_hv.open(&g->load, &g->figures, text);
+	if (!rc)
+		rc = load_hv.sample(g->load, &r);
+	if (rc)
+		return rc;
+	if (g->beat && mono_sub(at, g->sampled) >= 2 * period)
+		r.flags |= LOAD_OVERRUN;
+	g->beat = r.beat;
+	g->sampled = at;
+	region_publish_load(&w->region, &r);
+	return 0;
+}
+
+void worker_guests(struct worker *w)
+{
+	const struct guest_loads *l;
+	bool changed = false;
+
+	if (!w->guest_nodes || !spsc_latest_get(&w->loads->at))
+		return;
+	l = &w->loads->buf[w->loads->at.front];
+	for (uint32_t i = 0; i < w->guest_nodes; i++) {
+		struct guest_node *g = &w->guest_node[i];
+		const struct guest_load *of = g->domid ? find_load(g, l) : NULL;
+		bool up = of && !sample(w, g, of, l->time);
+
+		changed |= up != g->up;
+		g->up = up;
+	}
+	if (changed)
+		worker_publish_nodes(w);
+}
