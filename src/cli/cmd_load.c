@@ -7,17 +7,12 @@
 int run_load_list(struct cli *c)
 {
 	static const struct column cols[] = {
-		{ "NODE", "node", 1 },
-		{ "HOST", "host", 1 },
-		{ "STATE", "state", 1 },
-		{ "LOAD", "load", 0 },
-		{ "RUNNING", "running", 0 },
-		{ "CPUS", "cpus", 0 },
-		{ "AVG-1", "load_avg_1", 0 },
-		{ "SOURCE", "source", 1 },
-		{ "AGE-MS", "age_ms", 0 },
-		{ "NOTE", "note", 1 },
-		{ 0 },
+		{ "NODE", "node", 1 },	   { "HOST", "host", 1 },
+		{ "GUEST", "guest", 1 },   { "STATE", "state", 1 },
+		{ "LOAD", "load", 0 },	   { "RUNNING", "running", 0 },
+		{ "CPUS", "cpus", 0 },	   { "AVG-1", "load_avg_1", 0 },
+		{ "SOURCE", "source", 1 }, { "AGE-MS", "age_ms", 0 },
+		{ "NOTE", "note", 1 },	   { 0 },
 	};
 
 	return no_arguments(c) ? RESEX_USAGE : request_rows(c, "load-list", NULL, "nodes", cols);
@@ -29,6 +24,7 @@ int run_load_show(struct cli *c)
 		{ "node", "node", 1 },
 		{ "number at its host", "number", 1 },
 		{ "host", "host", 1 },
+		{ "guest", "guest", 1 },
 		{ "state", "state", 1 },
 		{ "note", "note", 1 },
 		{ "load (1/1000)", "load", 1 },

@@ -29,6 +29,11 @@ static json_t *flag_names(uint32_t flags)
 	return arr;
 }
 
+static void put_known(json_t *o, const char *key, uint64_t v, bool known)
+{
+	json_object_set_new(o, key, known ? json_integer((json_int_t)v) : json_null());
+}
+
 static void put_load(json_t *o, const struct load_record *l)
 {
 	static const char *const avg[] = { "load_avg_1", "load_avg_5", "load_avg_15" };
@@ -37,17 +42,21 @@ static void put_load(json_t *o, const struct load_record *l)
 	json_object_set_new(o, "flags", flag_names(l->flags));
 	put_u(o, "cpus", l->cpus);
 	put_u(o, "beat", l->beat);
+	put_u(o, "sampled_ns", (uint64_t)l->sampled_ns);
 	put_u(o, "period_ns", l->period_ns);
 	put_u(o, "busy_ns", l->busy_ns);
 	put_u(o, "irq_ns", l->irq_ns);
 	put_u(o, "softirq_ns", l->softirq_ns);
 	put_u(o, "iowait_ns", l->iowait_ns);
 	put_u(o, "steal_ns", l->steal_ns);
-	put_u(o, "wait_ns", l->wait_ns);
-	put_u(o, "running", l->running);
+	put_known(o, "wait_ns", l->wait_ns, !(l->flags & LOAD_NO_WAIT));
+	put_known(o, "running", l->running, !(l->flags & LOAD_NO_RUNNING));
 	put_u(o, "softirq_pending", l->softirq_pending);
+	/* The hypervisor sees VCPUs, and no tasks. */
 	for (int i = 0; i < 3; i++)
-		json_object_set_new(o, avg[i], json_real(l->load_avg[i] / 1000.0));
+		json_object_set_new(o, avg[i],
+				    l->source == LOAD_HV ? json_null()
+							 : json_real(l->load_avg[i] / 1000.0));
 	put_u(o, "queued", l->queued);
 	put_u(o, "served", l->served);
 	put_u(o, "latency_ns", l->latency_ns);
@@ -66,6 +75,7 @@ static json_t *load_row(const struct cluster *cl, uint32_t i, struct mono now)
 	put_s(o, "node", s.conf->name);
 	put_u(o, "number", s.conf->number);
 	put_s(o, "host", s.host->name);
+	json_object_set_new(o, "guest", *s.conf->guest ? json_string(s.conf->guest) : json_null());
 	put_s(o, "state", state[s.state]);
 	json_object_set_new(o, "load", s.index < 0 ? json_null() : json_integer(s.index));
 	put_ms(o, "age_ms", s.age_ns);

@@ -107,8 +107,11 @@ static void put_load(json_t *row, const struct peek_host *h, uint32_t n)
 	json_object_set_new(row, "load_flags", json_integer(is->flags));
 	json_object_set_new(row, "load_cpus", json_integer(is->cpus));
 	json_object_set_new(row, "load_beat", json_integer((json_int_t)is->beat));
-	json_object_set_new(row, "running", json_integer(is->running));
-	json_object_set_new(row, "load_avg_1", json_real(is->load_avg[0] / 1000.0));
+	json_object_set_new(row, "running",
+			    is->flags & LOAD_NO_RUNNING ? json_null() : json_integer(is->running));
+	json_object_set_new(row, "load_avg_1",
+			    is->source == LOAD_HV ? json_null()
+						  : json_real(is->load_avg[0] / 1000.0));
 }
 
 static const char *node_name(const struct cluster_conf *c, const struct peek_host *h, uint32_t n)

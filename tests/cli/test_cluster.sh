@@ -56,7 +56,9 @@ cluster() {
   { \"name\": \"xen$i\", \"number\": $i, $address }"
 	done
 	mkdir -p "$dir/$n"
-	[ $i -lt 2 ] || nodes='"nodes": [ { "name": "n2", "number": 3, "host": "xen2" } ],'
+	[ $i -lt 2 ] || nodes='"nodes": [ { "name": "n2", "number": 3, "host": "xen2" },
+	  { "name": "g", "number": 9, "host": "xen2", "guest": "bulk" },
+	  { "name": "none", "number": 4, "host": "xen2", "guest": "nobody" } ],'
 	cat >"$dir/$n/cluster.json" <<-END
 	{ "cluster": "test", "host": "xen$n", "transport": "$transport", "key_file": "$dir/$n/key",
 	 "heartbeat": "50ms", "scan": "100ms", "timeout": "1s", "hold": "1s",${more-}
@@ -208,7 +210,11 @@ good 'its own' '^xen1 +server +1 +1 +256 ' resex 1 list --all-hosts
 good 'a host that was not seen is named' '^xen4: down: not seen yet' resex 3 list --all-hosts
 that 'guests of three hosts' bash -c "[ \"\$('$dir/resex' -s '$dir/3/sock' list --all-hosts | grep -cE '^xen[123] +(bulk|server) ')\" -eq 6 ]"
 that 'list is of one host' not grep -q xen2 <(resex 1 list)
-that 'the load of a node is fresh' until_says '^n2 +xen2 +fresh +[0-9]+ +[1-9][0-9]* .* ulm ' resex 1 load-list
+that 'the load of a node is fresh' until_says '^n2 +xen2 +- +fresh +[0-9]+ +[1-9][0-9]* .* ulm ' resex 1 load-list
+that 'that of a guest, too' until_says '^g +xen2 +bulk +fresh +[1-9][0-9]* +- +1 +- +hv ' resex 1 load-list
+holds 'it is simulated, and was busy' \
+	'[n for n in o["nodes"] if n["guest"] == "bulk" and "simulated" in n["flags"] and n["busy_ns"] > 0 and n["running"] is None]' 3 load-list
+good 'a guest that is not there is named' '^none +xen2 +nobody +unread .* the guest nobody does not run on xen2$' resex 1 load-list
 good 'and in detail' '^number at its host +3$' resex 3 load-show n2
 fails 2 resex 'there is no node "n9": see resex load-list' resex 1 load-show n9
 fails 2 resex 'load-show: exactly one node is required' resex 1 load-show

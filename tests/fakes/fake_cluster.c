@@ -66,7 +66,8 @@ static void add_nodes(struct cluster *c)
 					.flags = LOAD_OVERRUN | LOAD_DISAGREES,
 					.cpus = 2,
 					.load_avg = { 1250, 0, 0 },
-					.busy_ns = 1234567890123 };
+					.busy_ns = 1234567890123,
+					.wait_ns = 5000 };
 	for (uint32_t i = 0; i < 3; i++) {
 		snprintf(c->conf.node[i].name, sizeof(c->conf.node[i].name), "n%u", i + 1);
 		c->conf.node[i].number = i;

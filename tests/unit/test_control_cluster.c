@@ -195,6 +195,8 @@ WITH_CALL(load_list__fresh_stale_unread__are_different)
 	assert_int_equal(num(n, "age_ms"), 12);
 	assert_string_equal(str(n, "source"), "ulm");
 	assert_int_equal(num(n, "busy_ns"), 1234567890123);
+	assert_int_equal(num(n, "wait_ns"), 5000);
+	assert_true(json_is_null(json_object_get(n, "guest")));
 	flags = json_object_get(n, "flags");
 	assert_int_equal(json_array_size(flags), 2);
 	assert_string_equal(json_string_value(json_array_get(flags, 0)), "overrun");
@@ -207,6 +209,27 @@ WITH_CALL(load_list__fresh_stale_unread__are_different)
 	assert_string_equal(str(n, "state"), "unread");
 	assert_true(json_is_null(json_object_get(n, "age_ms")));
 	assert_null(json_object_get(n, "source"));
+}
+
+/* A number in their place would be read as one. */
+WITH_CALL(load_list__of_a_guest__has_no_figures_that_the_hypervisor_does_not_know)
+{
+	struct cluster *c = with_cluster(*state);
+	const json_t *n;
+
+	strcpy(c->conf.node[0].guest, "www2");
+	c->load.source = LOAD_HV;
+	c->load.flags = LOAD_NO_RUNNING;
+	n = node_of(ask(*state, "load-list", ""), 0);
+	assert_string_equal(str(n, "guest"), "www2");
+	assert_string_equal(str(n, "source"), "hv");
+	assert_int_equal(num(n, "wait_ns"), 5000);
+	assert_true(json_is_null(json_object_get(n, "running")));
+	assert_true(json_is_null(json_object_get(n, "load_avg_1")));
+	c->load.flags = LOAD_NO_WAIT;
+	n = node_of(ask(*state, "load-list", ""), 0);
+	assert_true(json_is_null(json_object_get(n, "wait_ns")));
+	assert_int_equal(num(n, "running"), 0);
 }
 
 WITH_CALL(load_show__one_node__is_its_row)
