@@ -133,7 +133,8 @@ struct region_host {
 	 * decide. 0: not given.
 	 */
 	uint64_t hosts_digest, services_digest;
-	uint64_t reserved[8];
+	uint64_t nodes_digest; /* the same of its nodes; 0: it has none, or is an older release */
+	uint64_t reserved[7];
 };
 
 enum region_guest_flags {

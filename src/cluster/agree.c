@@ -15,6 +15,7 @@ void agree_init(struct agree *a, const struct cluster_conf *conf)
 	a->conf = conf;
 	a->hosts = cluster_hosts_digest(conf);
 	a->services = cluster_services_digest(conf->service, conf->services);
+	a->nodes = cluster_nodes_digest(conf);
 }
 
 static void forget(struct agree *a, struct mono now)
@@ -86,6 +87,8 @@ void agree_read(struct agree *a, uint16_t host, const struct peer_seen *p)
 		return;
 	h->hosts = p->host->hosts_digest == a->hosts;
 	h->all_services = p->host->services_digest == a->services;
+	h->nodes = p->host->nodes_digest == a->nodes;
+	h->nodes_given = p->host->nodes_digest != 0;
 	h->services = UINT64_MAX;
 	h->read = h->all_services || !same_services(a->conf, p, &h->services);
 }
@@ -100,7 +103,9 @@ enum cluster_agree agree_with(const struct agree *a, uint16_t host)
 		return CLUSTER_AGREE_UNREAD;
 	if (!h->hosts)
 		return CLUSTER_AGREE_HOSTS;
-	return h->all_services ? CLUSTER_AGREE_SAME : CLUSTER_AGREE_SERVICES;
+	if (!h->all_services)
+		return CLUSTER_AGREE_SERVICES;
+	return h->nodes ? CLUSTER_AGREE_SAME : CLUSTER_AGREE_NODES;
 }
 
 void agree_differs(const struct agree *a, uint16_t host, char *text, size_t size)
@@ -112,6 +117,10 @@ void agree_differs(const struct agree *a, uint16_t host, char *text, size_t size
 	text[0] = '\0';
 	if (with == CLUSTER_AGREE_HOSTS)
 		snprintf(text, size, "its cluster.json has other hosts");
+	if (with == CLUSTER_AGREE_NODES)
+		snprintf(text, size, "%s",
+			 h->nodes_given ? "its cluster.json has other nodes"
+					: "its cluster.json has no nodes, or its resexd is older");
 	if (with != CLUSTER_AGREE_SERVICES)
 		return;
 	/* The first one is enough to find the difference; names are long. */
@@ -128,7 +137,8 @@ static enum cluster_agree with_in_service(const struct agree *a, uint16_t host, 
 {
 	enum cluster_agree with = agree_with(a, host);
 
-	if (with == CLUSTER_AGREE_SERVICES && a->host[host - 1].services >> i & 1)
+	if (with == CLUSTER_AGREE_NODES ||
+	    (with == CLUSTER_AGREE_SERVICES && a->host[host - 1].services >> i & 1))
 		return CLUSTER_AGREE_SAME;
 	return with;
 }

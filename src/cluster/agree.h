@@ -5,8 +5,8 @@
  * it decides.
  *
  * Each host publishes the number of its view and the digests of its parts in its host record
- * (region_abi.h). The parts are the hosts, and each service. The rules, with their rows in
- * tests/model/agree.pml:
+ * (region_abi.h). The parts are the hosts, each service, and the nodes. Nothing is decided by the
+ * nodes yet: that they differ is only told. The rules, with their rows in tests/model/agree.pml:
  *
  *	rule					if it is broken
  *	--------------------------------------	----------------------------------------------
@@ -40,14 +40,16 @@ struct agree_host {
 	bool hosts;	   /* they are the same */
 	bool all_services; /* they are the same */
 	uint64_t services; /* bit i: conf->service[i] is the same */
+	bool nodes;	   /* they are the same */
+	bool nodes_given;  /* it has some, and tells */
 };
 
 static_assert((int)CLUSTER_SERVICES_MAX == 64, "a word has a bit of each service");
 
 struct agree {
 	const struct cluster_conf *conf;
-	uint64_t hosts, services; /* digests of conf's */
-	bool published;		  /* with them: */
+	uint64_t hosts, services, nodes; /* digests of conf's */
+	bool published;			 /* with them: */
 	uint64_t view;
 	struct mono since;			  /* a READ that began later counts */
 	uint16_t home;				  /* the host that has the locks */

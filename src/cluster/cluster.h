@@ -73,6 +73,7 @@ enum cluster_state {
 enum cluster_agree {
 	CLUSTER_AGREE_UNREAD,
 	CLUSTER_AGREE_SAME,
+	CLUSTER_AGREE_NODES,	/* other nodes alone: nothing is decided by them */
 	CLUSTER_AGREE_SERVICES, /* another minimum, other balancers, or a service that one lacks */
 	CLUSTER_AGREE_HOSTS,	/* other hosts: every decision is touched */
 };

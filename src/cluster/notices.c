@@ -165,7 +165,9 @@ void notices_agree(struct notices *n, uint16_t host, enum cluster_agree agree, c
 
 	if (agree == CLUSTER_AGREE_UNREAD || h->agree == agree)
 		return;
-	if (agree != CLUSTER_AGREE_SAME)
+	if (agree == CLUSTER_AGREE_NODES)
+		snprintf(what, sizeof(what), "%s: give both hosts the same file", differs);
+	else if (agree != CLUSTER_AGREE_SAME)
 		snprintf(what, sizeof(what),
 			 "%s: what that touches is not decided until both hold the same, see "
 			 "resex cluster-reload",

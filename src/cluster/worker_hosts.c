@@ -89,6 +89,7 @@ void worker_beat(struct worker *w, struct mono now, int64_t wall_ns)
 	host.quorate = w->view.quorate;
 	host.hosts_digest = w->agree.hosts;
 	host.services_digest = w->agree.services;
+	host.nodes_digest = w->agree.nodes;
 	region_beat(&w->region, &host);
 	/*
 	 * Of two hosts that publish other contents and then READ each other, one at least must see

@@ -10,6 +10,8 @@
  *	hosts		numbers; corosync's nodes	hosts are added; see cluster_change.h
  *	each service	number, name, minimum,		a service is added, or has another minimum
  *			balancers			or other balancers
+ *	nodes		of all hosts: host, number,	a host's own never change
+ *			name, guest
  *
  * Locks are safe only among hosts that agree on the home of each lock, on how long a lease lasts,
  * and on the services. The transport refuses a host with other rules (hello.h). The digests of the
@@ -23,6 +25,8 @@
  *			static membership, which does not ask for it)
  *	a service	label 16, number 8, minimum 8, balancers 32, length of its name 8, its name
  *	services	label 16; of each service, by number: its digest 8
+ *	nodes		label 16; of each node, by host and number: host 8, number 8, length of its
+ *			name 8, its name, length of its guest 8, its guest; 0 if there are no nodes
  *	agreement	label 16, membership 8, hold 8, timeout 8, drift 8, lowest number of a host
  *			8 (0 with corosync)
  */
@@ -51,6 +55,14 @@ static void add_word(struct sha256_ctx *ctx, uint64_t v)
 
 	bytes_put_le(bytes, v, sizeof(bytes));
 	sha256_update(ctx, sizeof(bytes), bytes);
+}
+
+static void add_text(struct sha256_ctx *ctx, const char *s)
+{
+	size_t len = strlen(s);
+
+	add_word(ctx, len);
+	sha256_update(ctx, len, (const uint8_t *)s);
 }
 
 static uint64_t end(struct sha256_ctx *ctx)
@@ -82,7 +94,6 @@ uint64_t cluster_hosts_digest(const struct cluster_conf *c)
 
 uint64_t cluster_service_digest(const struct cluster_service *s)
 {
-	size_t len = strlen(s->name);
 	struct sha256_ctx ctx;
 
 	begin(&ctx, "resex: service 1");
@@ -90,8 +101,7 @@ uint64_t cluster_service_digest(const struct cluster_service *s)
 	add_word(&ctx, s->minimum);
 	for (uint32_t k = 0; k < HOSTSET_WORDS; k++)
 		add_word(&ctx, s->balancers.word[k]);
-	add_word(&ctx, len);
-	sha256_update(&ctx, len, (const uint8_t *)s->name);
+	add_text(&ctx, s->name);
 	return end(&ctx);
 }
 
@@ -104,6 +114,35 @@ uint64_t cluster_services_digest(const struct cluster_service *s, uint32_t n)
 		for (uint32_t i = 0; i < n; i++)
 			if (s[i].number == number)
 				add_word(&ctx, cluster_service_digest(&s[i]));
+	return end(&ctx);
+}
+
+static void add_nodes_of(struct sha256_ctx *ctx, const struct cluster_conf *c, uint32_t host)
+{
+	const struct cluster_node *at[REGION_NODES_MAX] = { NULL };
+
+	for (uint32_t i = 0; i < c->nodes; i++)
+		if (c->node[i].host == host)
+			at[c->node[i].number] = &c->node[i];
+	for (uint32_t n = 0; n < REGION_NODES_MAX; n++) {
+		if (!at[n])
+			continue;
+		add_word(ctx, host);
+		add_word(ctx, n);
+		add_text(ctx, at[n]->name);
+		add_text(ctx, at[n]->guest);
+	}
+}
+
+uint64_t cluster_nodes_digest(const struct cluster_conf *c)
+{
+	struct sha256_ctx ctx;
+
+	if (!c->nodes)
+		return 0;
+	begin(&ctx, "resex: nodes 1  ");
+	for (uint32_t h = 1; h <= REGION_HOSTS_MAX; h++)
+		add_nodes_of(&ctx, c, h);
 	return end(&ctx);
 }
 

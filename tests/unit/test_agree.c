@@ -210,6 +210,28 @@ RIG_TEST(difference__in_the_hosts__touches_all)
 	assert_service(r, MAIL_AT, CLUSTER_AGREE_HOSTS, OTHER);
 }
 
+/* Nothing is decided by them yet. */
+RIG_TEST(difference__in_the_nodes__is_told_and_touches_nothing)
+{
+	struct rig *r = *state;
+
+	r->a.nodes = r->host.nodes_digest = 7;
+	read_of(r, THIRD, 101, THREE, WEB ", " MAIL);
+	read_of(r, OTHER, 101, THREE, WEB ", " MAIL);
+	assert_with(r, CLUSTER_AGREE_SAME, "");
+	r->host.nodes_digest = 8;
+	read_of(r, OTHER, 102, THREE, WEB ", " MAIL);
+	assert_with(r, CLUSTER_AGREE_NODES, "its cluster.json has other nodes");
+	assert_service(r, WEB_AT, CLUSTER_AGREE_SAME, 0);
+	read_of(r, OTHER, 103, THREE, WEB_2 ", " MAIL);
+	assert_with(r, CLUSTER_AGREE_SERVICES, "its cluster.json differs in service web");
+	assert_service(r, WEB_AT, CLUSTER_AGREE_SERVICES, OTHER);
+	r->host.nodes_digest = 0;
+	read_of(r, OTHER, 104, THREE, WEB ", " MAIL);
+	assert_with(r, CLUSTER_AGREE_NODES,
+		    "its cluster.json has no nodes, or its resexd is older");
+}
+
 RIG_TEST(services__without_the_digest_of_the_record__were_read_at_another_time)
 {
 	struct rig *r = *state;

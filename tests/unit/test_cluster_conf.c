@@ -47,7 +47,7 @@ static uint64_t agreement_of(const char *text)
 	memset(c, 0xa5, sizeof(*c)); /* what the file does not fill does not count */
 	take(c, text, "xen1");
 	v = cluster_agreement(c) + 3 * cluster_hosts_digest(c) +
-	    5 * cluster_services_digest(c->service, c->services);
+	    5 * cluster_services_digest(c->service, c->services) + 7 * cluster_nodes_digest(c);
 	free(c);
 	return v;
 }
@@ -71,6 +71,10 @@ static uint64_t agreement_of(const char *text)
 #define HOST2_02                                                                                   \
 	"{\"name\": \"xen2\", \"number\": 2, \"address\": \"10.0.0.2\", \"corosync_node\": 2}"
 #define CORO "\"membership\": \"corosync\", "
+#define N_OF(name, number, host, more)                                                             \
+	"{\"name\": \"" name "\", \"number\": " number ", \"host\": \"" host "\"" more "}"
+#define GUEST_G	     ", \"guest\": \"g\""
+#define NODES(nodes) ", \"nodes\": [" nodes "]"
 
 TEST(agreement__what_locks_are_safe_by__each_makes_another)
 {
@@ -96,6 +100,14 @@ TEST(agreement__what_locks_are_safe_by__each_makes_another)
 		HEAD MAIL ", " BOTH "}",
 		HEAD WEBM ", " BOTH "}",
 		HEAD WEB_MAIL ", " BOTH "}",
+		HEAD BOTH NODES(N_OF("a", "1", "xen1", "")) "}",
+		HEAD BOTH NODES(N_OF("b", "1", "xen1", "")) "}",
+		HEAD BOTH NODES(N_OF("a", "2", "xen1", "")) "}",
+		HEAD BOTH NODES(N_OF("a", "1", "xen2", "")) "}",
+		HEAD BOTH NODES(N_OF("a", "1", "xen1", GUEST_G)) "}",
+		HEAD BOTH NODES(N_OF("ag", "1", "xen1", "")) "}",
+		HEAD BOTH NODES(
+			N_OF("a", "1", "xen1", GUEST_G) ", " N_OF("b", "255", "xen1", "")) "}",
 	};
 	enum { N = sizeof(text) / sizeof(text[0]) };
 	uint64_t v[N];
@@ -147,7 +159,6 @@ TEST(agreement__what_each_host_sets_for_itself__changes_nothing)
 		HEAD "\"callers_second\": 1, ",
 		HEAD "\"hold\": \"2000ms\", \"timeout\": \"1000ms\", \"drift\": 1000, ",
 		HEAD "\"membership\": \"static\", ",
-		HEAD "\"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"xen1\"}], ",
 		HEAD "\"load\": {\"period\": \"1s\"}, ",
 	};
 	const uint64_t v = agreement_of(HEAD BOTH "}"),

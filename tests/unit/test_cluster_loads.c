@@ -403,6 +403,8 @@ TEST_WITH(guests__that_are_nodes__are_published_beside_their_host, guest_nodes, 
 	assert_in_range(at[3].beat, 85, 100);
 	assert_int_equal(at[200].head.seq, 0);
 	assert_int_equal(site_sees(s, 2, 1).host->nodes, 201);
+	assert_int_equal(site_sees(s, 2, 1).agree, CLUSTER_AGREE_SAME);
+	assert_true(site_sees(s, 2, 1).host->nodes_digest != 0);
 	/* Another one comes: nothing was begun anew. */
 	rig_create(s->at[1].g, 6, 0x61);
 	site_settle(s, 1);

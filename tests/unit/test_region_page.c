@@ -152,6 +152,7 @@ TEST(page__host__is_as_in_the_header)
 		FIELD(region_host, figures_age_ns),
 		FIELD(region_host, hosts_digest),
 		FIELD(region_host, services_digest),
+		FIELD(region_host, nodes_digest),
 		FIELD(region_host, reserved),
 	};
 
