@@ -42,8 +42,9 @@ src/transport/verbs/*    src/transport/verbs/ src/transport/backend.h src/core/h
 src/transport/tcp/*      src/transport/tcp/ src/transport/backend.h src/core/hostset.h src/core/units.h src/util/ config.h @libc
 src/transport/shm/*      src/transport/shm/ src/transport/backend.h src/transport/transport.h src/core/hostset.h src/core/units.h src/util/ config.h @libc
 src/transport/front/*    src/transport/front/ src/transport/backend.h src/transport/transport.h src/core/hostset.h src/core/units.h src/util/ config.h @libc nettle/
+src/transport/sim/*    src/transport/sim/ src/transport/backend.h src/transport/transport.h @libc
 src/transport/backend.h src/transport/transport.h src/transport/front/hello.h src/core/hostset.h src/core/units.h @libc
-src/transport/*        src/transport/ !src/transport/front/ !src/transport/verbs/ !src/transport/tcp/ !src/transport/shm/ src/core/hostset.h src/core/units.h src/util/ config.h @libc
+src/transport/*        src/transport/ !src/transport/front/ !src/transport/verbs/ !src/transport/tcp/ !src/transport/shm/ !src/transport/sim/ src/core/hostset.h src/core/units.h src/util/ config.h @libc
 src/shared/member_corosync* src/shared/ src/core/ src/util/ config.h @libc corosync/
 src/shared/record*     src/shared/ src/core/units.h resex/region_abi.h @pure isa-l.h
 src/shared/*           src/shared/ src/transport/transport.h src/core/ src/util/ resex/region_abi.h resex/load_abi.h config.h @libc
@@ -348,7 +349,9 @@ src/transport/plant.c|#include "src/shared/region.h"|may not include src/shared/
 src/shared/plant.c|#include "src/reconf/lock.h"|may not include src/reconf/lock.h
 ibmon/ring/plant.c|#include "ibmon/registry.h"|may not include ibmon/registry.h
 ibmon/plant.c|#include "ibmon/ring/rxe.h"|may not include ibmon/ring/rxe.h
+src/transport/sim/plant.c|#include "src/transport/front/front.h"|may not include src/transport/front/front.h
 src/elsewhere/plant.c|int x;|no row
+src/transport/plant.c|#include "src/transport/sim/sim.h"|may not include src/transport/sim/sim.h
 END
 }
 

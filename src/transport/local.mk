@@ -20,6 +20,7 @@ libtransport_a_SOURCES = \
 	src/transport/front/part.c \
 	src/transport/front/slot.c \
 	src/transport/shm/shm.c src/transport/shm/faults.h \
+	src/transport/sim/sim.c src/transport/sim/sim.h \
 	src/transport/tcp/tcp.c
 libtransport_a_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
 if VERBS
