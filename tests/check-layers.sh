@@ -75,7 +75,9 @@ src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/con
 src/cluster/*          src/cluster/ src/load/ resex/load_abi.h src/core/ src/util/ src/conf/cluster_change.h src/guests/guests.h src/shared/ config.h @libc
 src/control/*          src/control/ policies/policies.h src/core/ src/util/ src/conf/ src/guests/guests.h src/cluster/cluster.h src/shared/lease.h resex/exit.h config.h @libc malloc.h jansson.h event2/ uuid/uuid.h
 src/engine/*           src/engine/ src/core/ src/util/ src/conf/ src/tick/ src/guests/guests.h src/cluster/cluster.h src/control/server.h src/hv/hv.h config.h @libc event2/
-src/lab/load*          src/lab/load.h src/lab/load_cmd.h src/core/ src/load/index.h src/reconf/balance.h src/sim/web.h src/cli/table.h src/util/cmdline.h resex/exit.h config.h @libc jansson.h
+src/lab/load_read*     src/lab/load_read.h src/core/ src/sim/web.h src/shared/peers.h src/transport/sim/sim.h @libc
+src/lab/load_log*      src/lab/load_log.h src/sim/web.h src/util/file.h @libc
+src/lab/load*          src/lab/load.h src/lab/load_cmd.h src/lab/load_read.h src/lab/load_log.h src/core/ src/load/index.h src/reconf/balance.h src/sim/web.h src/cli/table.h src/util/cmdline.h resex/exit.h config.h @libc jansson.h
 src/lab/main*          src/lab/load_cmd.h resex/exit.h config.h @libc
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc
 src/daemon/*           src/daemon/ src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/guests/journal.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
@@ -336,6 +338,9 @@ src/engine/plant.c|#include "src/guests/guests_priv.h"|may not include src/guest
 src/lab/plant.c|#include "src/cli/out.h"|may not include src/cli/out.h
 src/lab/plant.c|#include "src/sim/model.h"|may not include src/sim/model.h
 src/lab/load_plant.c|#include "src/sim/web_priv.h"|may not include src/sim/web_priv.h
+src/lab/load_plant.c|#include "src/shared/peers.h"|may not include src/shared/peers.h
+src/lab/load_read_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
+src/lab/load_log_plant.c|#include "src/lab/load.h"|may not include src/lab/load.h
 src/lab/main_plant.c|#include "src/sim/web.h"|may not include src/sim/web.h
 src/sim/web_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
 src/reconf/balance_plant.c|#include "src/load/index.h"|may not include src/load/index.h
@@ -344,14 +349,14 @@ src/reconf/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/ver
 src/transport/verbs/plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h
 src/transport/tcp/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
 src/transport/shm/plant.c|#include "src/transport/front/front.h"|may not include src/transport/front/front.h
+src/transport/sim/plant.c|#include "src/transport/front/front.h"|may not include src/transport/front/front.h
 src/transport/front/plant.c|#include "src/transport/verbs/verbs.h"|may not include src/transport/verbs/verbs.h
+src/transport/plant.c|#include "src/transport/sim/sim.h"|may not include src/transport/sim/sim.h
 src/transport/plant.c|#include "src/shared/region.h"|may not include src/shared/region.h
 src/shared/plant.c|#include "src/reconf/lock.h"|may not include src/reconf/lock.h
 ibmon/ring/plant.c|#include "ibmon/registry.h"|may not include ibmon/registry.h
 ibmon/plant.c|#include "ibmon/ring/rxe.h"|may not include ibmon/ring/rxe.h
-src/transport/sim/plant.c|#include "src/transport/front/front.h"|may not include src/transport/front/front.h
 src/elsewhere/plant.c|int x;|no row
-src/transport/plant.c|#include "src/transport/sim/sim.h"|may not include src/transport/sim/sim.h
 END
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * load: what resex-lab(1) load runs: a SIMULATED cluster (sim/web.h) under several policies of
- * balancing. The balancers decide by reconf/balance.h from the indexes of load/index.h, as those of
- * a real cluster do.
+ * balancing. The balancers read records by shared/peers.h (load_read.h), and decide by
+ * reconf/balance.h from the indexes of load/index.h, as those of a real cluster do.
  */
 #ifndef RESEX_LAB_LOAD_H
 #define RESEX_LAB_LOAD_H
 
+#include "src/lab/load_read.h"
 #include "src/reconf/balance.h"
 #include "src/sim/web.h"
 
@@ -26,8 +27,10 @@ enum load_policy {
 extern const char *const load_policy_names[LOAD_POLICIES];
 
 struct load_plan {
-	struct web_conf web;	     /* scan_ns and source are set for each policy */
+	struct web_conf web;	     /* sample_ns is set for each policy, from tick_ns */
+	int64_t tick_ns;	     /* between two samples of a kernel or hypervisor */
 	uint32_t scan;		     /* between two scans, in 1/10 of a service time */
+	int64_t read_ns, write_ns;   /* as in struct load_read_conf */
 	uint32_t stale_scan;	     /* the same, of the stale policies */
 	struct balance_conf balance; /* service_ns is set */
 	uint32_t plain_k;
@@ -40,6 +43,7 @@ struct load_run {
 	int64_t scan_ns;	    /* 0: the policy reads no loads */
 	uint64_t why[BALANCE_WHYS]; /* decisions by their reason */
 	uint64_t k_sum, decisions;
+	struct load_read_stats read;
 };
 
 /* The plan whose numbers resex-lab(1) lists. */
@@ -51,6 +55,11 @@ void load_plan_nodes(struct load_plan *p, uint32_t nodes);
  * has another name.
  */
 int load_plan_mix(struct load_plan *p, const char *name);
+/*
+ * Two sites with documents of their own, and half of the clients each (section 5.4 of the paper).
+ * alpha: in 1/1000.
+ */
+void load_plan_shared(struct load_plan *p, uint32_t alpha, uint32_t other_alpha);
 /* Its documents are one file of 1, 4 or 16 KB, which all nodes have in memory. */
 void load_plan_single(struct load_plan *p, uint32_t kb);
 
@@ -65,8 +74,10 @@ int load_policy_run(const struct load_plan *p, enum load_policy policy, int64_t 
 struct load_sum {
 	uint64_t tps;		   /* mean, 1/1000 a second */
 	int32_t gain, least, most; /* over random choice of the same seed, 1/1000: mean, range */
-	uint64_t variance, latency_ns; /* means */
-	uint64_t scan_ns, k;	       /* means; k in 1/10; 0: it reads no loads */
+	int32_t site_gain[WEB_SITES_MAX]; /* the same mean, of each site */
+	uint64_t variance, latency_ns;	  /* means */
+	uint64_t scan_ns, k;		  /* means; k in 1/10; 0: it reads no loads */
+	uint64_t reads, torn;		  /* of load records, means */
 	uint64_t why[BALANCE_WHYS];
 	uint32_t intervals; /* of the first seed */
 	uint32_t series[WEB_SERIES_MAX];
@@ -83,6 +94,23 @@ struct load_sums {
 
 /* The first so many policies, LOAD_BY_RANDOM among them. As web_run(). */
 int load_run_all(const struct load_plan *p, uint32_t seeds, int policies, struct load_sums *s);
+
+/*
+ * Figure 4 of the paper: one node whose only process runs and sleeps, and what is believed of it:
+ * the index of the newest records that one front-end has, for each source. ULM samples each
+ * sample_ns; all front-ends scan each interval_ns.
+ */
+enum { LOAD_POINTS_MAX = 400 };
+
+struct load_accuracy {
+	uint32_t points;
+	uint32_t truth[LOAD_POINTS_MAX];	       /* of each interval, 1/1000 */
+	uint32_t shown[LOAD_SOURCES][LOAD_POINTS_MAX]; /* at its end */
+	uint32_t error[LOAD_SOURCES];		       /* mean of their differences, 1/1000 */
+};
+
+/* Of this plan: its seed, CPUs, tick and READs. As web_run(). */
+int load_accuracy(const struct load_plan *p, struct load_accuracy *a);
 
 /*
  * No policy can serve more than this where random choice serves random_tps: M CPUs that have a

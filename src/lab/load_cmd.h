@@ -9,22 +9,29 @@
 #include <jansson.h>
 
 #include "src/lab/load.h"
+#include "src/lab/load_log.h"
 
 struct load_options {
 	struct load_plan plan;
 	uint32_t seeds;
 	bool json;
-	const char *figures; /* a folder; NULL: none */
+	const char *figures;  /* a folder; NULL: none */
+	const char *workload; /* as given; NULL: it was not */
+	bool given[128];      /* options, by letter */
+	struct load_log log;  /* of a workload "log:FILE"; n 0: it is another */
 };
 
-/* Fill o. -1: go on; else the exit code: help was printed, or the error was. */
+/*
+ * Fill o. -1: go on, and load_log_free() its log at the end; else the exit code: help was printed,
+ * or the error was.
+ */
 int load_options(struct load_options *o, int argc, char **argv);
 
 /* load_run_all() with progress and errors on stderr. The exit code. */
 int load_run(const struct load_plan *p, uint32_t seeds, int policies, struct load_sums *s);
 
 /*
- * Run what figures 5, 6, 8 and 9 of the paper show, and write their data and a script for gnuplot
+ * Run what figures 4 to 9 of the paper show, and write their data and a script for gnuplot
  * to the folder. The exit code; an error was printed.
  */
 int load_figures(const struct load_options *o);

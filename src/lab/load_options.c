@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * load_options: the command line of "resex-lab load", of one table: getopt_long's list and the help
- * are made of it, and the bash completion reads the help. main.c calls it first.
+ * are made of it, and the bash completion reads the help. What options mean together is checked
+ * when all are known. main.c calls it first.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +26,15 @@ static const struct cmdline_row rows[] = {
 	{ 't', "think", "MS", "closed loop: mean time to think (0)" },
 	{ 'a', "alpha", "NUMBER", "of Zipf's law, in 1/1000 (500)" },
 	{ 'k', "single", "KB", "one file of this size instead of Zipf's documents" },
-	{ 'w', "workload", "NAME", "zipf (default), worldcup or rubis" },
+	{ 'w', "workload", "NAME", "zipf (default), worldcup, rubis or log:FILE" },
 	{ 'x', "scan", "NUMBER", "between two scans, 1/10 service times (25)" },
 	{ 'q', "slice", "US", "of a CPU; 0: first come, first served (1000)" },
 	{ 'l', "loaded", "NUMBER", "nodes with 16 other processes (0)" },
+	{ 'p', "wake-first", NULL, "they wait before requests when they wake" },
 	{ 'd', "duration", "SECONDS", "simulated, measured (20)" },
 	{ 's', "seed", "NUMBER", "the first seed (1)" },
 	{ 'S', "seeds", "NUMBER", "runs with so many seeds (8)" },
-	{ 'o', "figures", "FOLDER", "write data of figures 5, 6, 8 and 9 there instead" },
+	{ 'o', "figures", "FOLDER", "write data of figures 4 to 9 there instead" },
 	{ 'j', "json", NULL, "print JSON" },
 	{ 'h', "help", NULL, "print this" },
 	{ 'V', "version", NULL, "print the version" },
@@ -97,7 +100,7 @@ static void set_number(struct load_options *o, int letter, long v)
 		w->think_ns = v * NS_PER_MS;
 		break;
 	case 'a':
-		w->alpha = (uint32_t)v;
+		w->alpha[0] = (uint32_t)v;
 		break;
 	case 'k':
 		load_plan_single(&o->plan, (uint32_t)v);
@@ -123,11 +126,22 @@ static void set_number(struct load_options *o, int letter, long v)
 	}
 }
 
+static bool is_log(const char *workload)
+{
+	return workload && !strncmp(workload, "log:", 4);
+}
+
 static int set_workload(struct load_options *o, const char *name)
 {
-	if (!strcmp(name, "zipf") || !load_plan_mix(&o->plan, name))
+	if (o->workload && strcmp(name, o->workload) != 0) {
+		fprintf(stderr, "resex-lab: --workload %s: it was given as %s before: give one\n",
+			name, o->workload);
+		return RESEX_USAGE;
+	}
+	o->workload = name;
+	if (is_log(name) || !strcmp(name, "zipf") || !load_plan_mix(&o->plan, name))
 		return -1;
-	fprintf(stderr, "resex-lab: --workload %s: give zipf, worldcup or rubis\n", name);
+	fprintf(stderr, "resex-lab: --workload %s: give zipf, worldcup, rubis or log:FILE\n", name);
 	return RESEX_USAGE;
 }
 
@@ -137,9 +151,13 @@ static int set_option(struct load_options *o, int letter, const char *value)
 	char *end;
 	long v;
 
+	o->given[letter] = true;
 	switch (letter) {
 	case 'j':
 		o->json = true;
+		return -1;
+	case 'p':
+		o->plan.web.wake_first = true;
 		return -1;
 	case 'w':
 		return set_workload(o, value);
@@ -163,6 +181,117 @@ static int set_option(struct load_options *o, int letter, const char *value)
 	}
 	set_number(o, letter, v);
 	return -1;
+}
+
+/* --- options together ------------------------------------------------------------- */
+
+static int refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static int refuse(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("resex-lab: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return RESEX_USAGE;
+}
+
+static const char *name_of(char letter)
+{
+	const struct cmdline_row *row = rows;
+
+	while (row->letter != letter)
+		row++;
+	return row->name;
+}
+
+/* Of these letters, the first that was given; 0: none. */
+static char any_given(const struct load_options *o, const char *letters)
+{
+	while (*letters && !o->given[(int)*letters])
+		letters++;
+	return *letters;
+}
+
+/* What else says which requests come, or how. */
+static int check_workload(const struct load_options *o)
+{
+	bool zipf = !o->workload || !strcmp(o->workload, "zipf");
+	char other = is_log(o->workload) ? any_given(o, "crbtakd") : any_given(o, "k");
+
+	if (o->workload && other)
+		return refuse("--%s: --workload %s says which requests come: leave one of them out",
+			      name_of(other), o->workload);
+	if (o->figures && (!zipf || o->given['k'] || o->given['r']))
+		return refuse("--figures: they are of Zipf's documents in a closed loop: leave "
+			      "--workload, --single and --rate out");
+	if (o->figures && o->plan.web.clients < 2 * o->plan.web.frontends)
+		return refuse("--figures: figure 7 has two sites on each front-end: give at least "
+			      "%u --clients",
+			      2 * o->plan.web.frontends);
+	return -1;
+}
+
+/* The least mean CPU time that a request can have. */
+static int64_t least_ns(const struct web_conf *w)
+{
+	int64_t sum = 0, weights = 0;
+
+	if (!w->kinds)
+		return w->hit_ns;
+	for (uint32_t i = 0; i < w->kinds; i++) {
+		sum += w->kind[i].weight * w->kind[i].cpu_ns;
+		weights += w->kind[i].weight;
+	}
+	return sum / weights;
+}
+
+/* Far more than all CPUs can serve tells nothing, and takes minutes: each request is simulated. */
+static int check_rate(const struct load_options *o)
+{
+	const struct web_conf *w = &o->plan.web;
+	uint64_t cpus = (uint64_t)w->nodes * w->cpus;
+	uint64_t can = cpus * NS_PER_S / (uint64_t)least_ns(w);
+
+	if (!o->given['r'] || w->clients || w->rate <= 2 * can)
+		return -1;
+	return refuse("--rate %ju: %ju CPUs serve at most %ju of these requests a second: give at "
+		      "most %ju, or more --nodes or --cpus",
+		      (uintmax_t)w->rate, (uintmax_t)cpus, (uintmax_t)can, (uintmax_t)(2 * can));
+}
+
+static int read_log(struct load_options *o)
+{
+	struct web_conf *w = &o->plan.web;
+	char error[256];
+
+	if (!is_log(o->workload))
+		return -1;
+	if (load_log_read(&o->log, o->workload + 4, w->cpus, error)) {
+		fprintf(stderr, "resex-lab: %s\n", error);
+		return RESEX_FAILURE;
+	}
+	w->arrival = o->log.arrival;
+	w->arrivals = o->log.n;
+	w->clients = 0;
+	w->warmup_ns = 0;
+	w->duration_ns = w->arrival[w->arrivals - 1].at_ns + NS_PER_S;
+	return -1;
+}
+
+static int check_together(struct load_options *o)
+{
+	int rc = check_workload(o);
+
+	if (rc < 0 && o->plan.web.loaded_nodes > o->plan.web.nodes)
+		rc = refuse("--loaded %u: there are only %u nodes", o->plan.web.loaded_nodes,
+			    o->plan.web.nodes);
+	if (rc < 0)
+		rc = check_rate(o);
+	return rc < 0 ? read_log(o) : rc;
 }
 
 int load_options(struct load_options *o, int argc, char **argv)
@@ -191,10 +320,5 @@ int load_options(struct load_options *o, int argc, char **argv)
 		fprintf(stderr, "resex-lab: %s\n", error);
 		return RESEX_USAGE;
 	}
-	if (o->plan.web.loaded_nodes > o->plan.web.nodes) {
-		fprintf(stderr, "resex-lab: --loaded %u: there are only %u nodes\n",
-			o->plan.web.loaded_nodes, o->plan.web.nodes);
-		return RESEX_USAGE;
-	}
-	return -1;
+	return check_together(o);
 }

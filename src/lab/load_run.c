@@ -32,7 +32,7 @@ int load_run(const struct load_plan *plan, uint32_t seeds, int policies, struct 
 			"resex-lab: a READ takes %.0f us, and scans would come sooner one after "
 			"the "
 			"other: give a larger --scan than %u\n",
-			(double)p.web.read_ns / 1000, p.scan);
+			(double)p.read_ns / 1000, p.scan);
 	else if (rc)
 		fprintf(stderr, "resex-lab: the cluster cannot be simulated: %s\n", strerror(-rc));
 	return rc ? RESEX_FAILURE : RESEX_OK;

@@ -4,6 +4,7 @@
  * first that it is a simulation.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "src/cli/table.h"
 #include "src/lab/load_cmd.h"
@@ -38,6 +39,8 @@ static json_t *row_of(const struct load_sums *s, enum load_policy i)
 
 	json_object_set_new(row, "scan_ms", json_real((double)t->scan_ns / 1e6));
 	json_object_set_new(row, "k", json_real((double)t->k / 10));
+	json_object_set_new(row, "reads", json_integer((json_int_t)t->reads));
+	json_object_set_new(row, "torn", json_integer((json_int_t)t->torn));
 	for (int k = 0; k < BALANCE_WHYS; k++)
 		json_object_set_new(why, why_names[k], json_integer((json_int_t)t->why[k]));
 	json_object_set_new(row, "decisions", why);
@@ -53,8 +56,19 @@ static json_t *plan_json(const struct load_options *o, const struct load_sums *s
 			 "clients", (int)w->clients, "rate", (json_int_t)w->rate, "loaded_nodes",
 			 (int)w->loaded_nodes, "first_seed", (json_int_t)w->seed, "seeds",
 			 (int)s->seeds, "documents", w->kinds ? 0 : (int)w->documents, "alpha",
-			 (double)w->alpha / 1000, "service_ms", (double)s->service_ns / 1e6,
+			 (double)w->alpha[0] / 1000, "service_ms", (double)s->service_ns / 1e6,
 			 "kinds", (int)w->kinds, "writes", (double)s->writes / 1000);
+}
+
+static json_t *log_json(const struct load_options *o)
+{
+	const struct load_log *l = &o->log;
+
+	return json_pack("{s:s,s:I,s:I,s:I,s:f,s:f}", "file", o->workload + strlen("log:"),
+			 "requests", (json_int_t)l->n, "unanswered", (json_int_t)l->unanswered,
+			 "other_lines", (json_int_t)l->others, "mean_bytes",
+			 (double)l->bytes / l->n, "seconds",
+			 (double)l->arrival[l->n - 1].at_ns / 1e9);
 }
 
 json_t *load_json(const struct load_options *o, const struct load_sums *s)
@@ -76,6 +90,8 @@ json_t *load_json(const struct load_options *o, const struct load_sums *s)
 						  : json_null());
 	json_object_set_new(all, "random_cpu_used", json_real((double)s->used / 1000));
 	json_object_set_new(all, "cluster", plan_json(o, s));
+	if (o->log.n)
+		json_object_set_new(all, "log", log_json(o));
 	json_object_set_new(all, "policies", rows);
 	return all;
 }
@@ -153,8 +169,15 @@ void load_print(const struct load_options *o, const struct load_sums *s, const j
 	       w->frontends);
 	if (w->clients)
 		printf("%u clients\n", w->clients);
+	else if (w->arrivals)
+		printf("%u requests of a log in %.1f s\n", w->arrivals,
+		       (double)(w->duration_ns - NS_PER_S) / NS_PER_S);
 	else
 		printf("%ju requests a second\n", (uintmax_t)w->rate);
+	if (o->log.n)
+		printf("%ju requests of the log had no answer of a server, and %ju lines are of no "
+		       "request\n",
+		       (uintmax_t)o->log.unanswered, (uintmax_t)o->log.others);
 	printf("Mean CPU time of a request: %.2f ms; figures are means of %u seeds\n\n",
 	       (double)s->service_ns / 1e6, s->seeds);
 	table_print(stdout, json_object_get(all, "policies"), cols);

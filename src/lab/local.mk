@@ -2,8 +2,11 @@
 noinst_LIBRARIES += liblab.a
 liblab_a_SOURCES = \
 	src/lab/load.c src/lab/load.h \
+	src/lab/load_accuracy.c \
 	src/lab/load_all.c \
+	src/lab/load_log.c src/lab/load_log.h \
 	src/lab/load_mix.c \
+	src/lab/load_read.c src/lab/load_read.h \
 	src/lab/record.c src/lab/record.h \
 	src/lab/run.c src/lab/run.h \
 	src/lab/scenario.c src/lab/scenario.h \
@@ -24,4 +27,5 @@ resex_lab_SOURCES = \
 	src/lab/load_run.c \
 	src/lab/load_show.c \
 	src/lab/main.c
-resex_lab_LDADD = liblab.a libreconf.a libload.a libsim.a libutil.a libcore.a $(JANSSON_LIBS) -lm
+resex_lab_LDADD = liblab.a libreconf.a libload.a libshared.a libtransport.a libsim.a libutil.a libcore.a \
+	$(JANSSON_LIBS) $(ISAL_LIBS) $(NETTLE_LIBS) -lm

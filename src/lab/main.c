@@ -52,17 +52,19 @@ static int load(int argc, char **argv)
 	if (rc == RESEX_OK)
 		rc = print(&o, s);
 	free(s);
+	load_log_free(&o.log);
 	return rc;
 }
 
-static void print_help(void)
+static void print_help(FILE *f)
 {
-	puts("Usage: resex-lab EXPERIMENT [OPTION]...\n"
-	     "Experiments on SIMULATED clusters.\n\n"
-	     "  load    balance requests by the load of nodes: resex-lab load --help\n\n"
-	     "  -h, --help     print this\n"
-	     "  -V, --version  print the version\n\n"
-	     "See resex-lab(1).");
+	fputs("Usage: resex-lab EXPERIMENT [OPTION]...\n"
+	      "Experiments on SIMULATED clusters.\n\n"
+	      "  load    balance requests by the load of nodes: resex-lab load --help\n\n"
+	      "  -h, --help     print this\n"
+	      "  -V, --version  print the version\n\n"
+	      "See resex-lab(1).\n",
+	      f);
 }
 
 static bool is(const char *word, const char *name, const char *letter)
@@ -81,8 +83,12 @@ int main(int argc, char **argv)
 		return RESEX_OK;
 	}
 	if (is(word, "--help", "-h")) {
-		print_help();
+		print_help(stdout);
 		return RESEX_OK;
+	}
+	if (argc < 2) {
+		print_help(stderr);
+		return RESEX_USAGE;
 	}
 	fprintf(stderr, "resex-lab: \"%s\" is no experiment: see resex-lab --help\n", word);
 	return RESEX_USAGE;

@@ -50,10 +50,14 @@ uint32_t web_own(const struct web *w, uint32_t frontend, uint32_t node, int64_t 
 	return n;
 }
 
-static void send_request(struct web *w, uint32_t frontend, uint32_t client)
+static uint32_t site_of(const struct web *w, uint32_t client)
 {
-	uint32_t node = w->ops->choose(w->ops->arg, w, frontend, w->now);
-	uint32_t document = web_document(w), job;
+	return client == WEB_NOBODY ? 0 : client / w->c.frontends % w->c.sites;
+}
+
+static void send_request(struct web *w, uint32_t frontend, uint32_t client, uint32_t document)
+{
+	uint32_t node = w->ops->choose(w->ops->arg, w, frontend, w->now), job;
 
 	if (node >= w->c.nodes) {
 		w->error = -EINVAL;
@@ -93,6 +97,7 @@ static void answer(struct web *w, uint32_t job)
 	if (measured(w)) {
 		w->res->measured++;
 		w->res->by_node[j->node]++;
+		w->res->by_site[site_of(w, j->client)]++;
 		w->latency_ns += (uint64_t)(w->now - j->sent_ns);
 	}
 	if (j->client != WEB_NOBODY)
@@ -108,30 +113,21 @@ static void open_loop(struct web *w, uint32_t frontend)
 	uint64_t mean = (uint64_t)NS_PER_S * w->c.frontends * w->c.burst / w->c.rate;
 
 	for (uint32_t i = 0; i < w->c.burst; i++)
-		send_request(w, frontend, WEB_NOBODY);
+		send_request(w, frontend, WEB_NOBODY, web_document(w, 0));
 	web_at(w, w->now + sim_draw(&w->rand, &vary, (int64_t)mean), WEB_OPEN, frontend, 0);
 }
 
-/* --- READs ------------------------------------------------------------------------ */
-
-static void scan(struct web *w, uint32_t frontend)
+/* A request of the trace, and when the next one comes. */
+static void trace(struct web *w, uint32_t i)
 {
-	web_at(w, w->now + w->c.read_ns / 2, WEB_FETCH, frontend, 0);
-	web_at(w, w->now + w->c.scan_ns, WEB_SCAN, frontend, 0);
+	send_request(w, i % w->c.frontends, WEB_NOBODY, i);
+	if (i + 1 < w->c.arrivals)
+		web_at(w, w->c.arrival[i + 1].at_ns, WEB_TRACE, i + 1, 0);
 }
 
-static void fetch(struct web *w, uint32_t frontend)
+void web_timer(struct web *w, int64_t at, uint32_t what, uint32_t of)
 {
-	for (uint32_t i = 0; i < w->c.nodes; i++)
-		w->fetched[frontend][i] = w->node[i].page;
-	web_at(w, w->now + w->c.read_ns - w->c.read_ns / 2, WEB_LOADED, frontend, 0);
-}
-
-static void loaded(struct web *w, uint32_t frontend)
-{
-	for (uint32_t i = 0; w->ops->loaded && i < w->c.nodes; i++)
-		if (w->fetched[frontend][i].beat)
-			w->ops->loaded(w->ops->arg, frontend, i, &w->fetched[frontend][i]);
+	web_at(w, at, WEB_TIMER, what, of);
 }
 
 /* --- the run ---------------------------------------------------------------------- */
@@ -152,7 +148,7 @@ static void handle(struct web *w, const struct web_event *e)
 {
 	switch (e->kind) {
 	case WEB_NEXT:
-		send_request(w, e->a % w->c.frontends, e->a);
+		send_request(w, e->a % w->c.frontends, e->a, web_document(w, site_of(w, e->a)));
 		break;
 	case WEB_OPEN:
 		open_loop(w, e->a);
@@ -170,18 +166,14 @@ static void handle(struct web *w, const struct web_event *e)
 		w->job[e->a].left_ns = w->c.run_ns;
 		web_node_add(w, e->a);
 		break;
+	case WEB_TRACE:
+		trace(w, e->a);
+		break;
 	case WEB_SAMPLE:
-		web_sample_all(w);
-		web_at(w, w->now + w->c.sample_ns, WEB_SAMPLE, 0, 0);
+		web_sample_all(w, (enum load_source)e->a);
 		break;
-	case WEB_SCAN:
-		scan(w, e->a);
-		break;
-	case WEB_FETCH:
-		fetch(w, e->a);
-		break;
-	case WEB_LOADED:
-		loaded(w, e->a);
+	case WEB_TIMER:
+		w->ops->timer(w->ops->arg, w, e->a, e->b, w->now);
 		break;
 	case WEB_MEASURE:
 		measure(w);
@@ -205,25 +197,54 @@ static bool valid_kinds(const struct web_conf *c)
 	return true;
 }
 
+static bool valid_trace(const struct web_conf *c)
+{
+	int64_t before = 0;
+
+	if (c->arrivals > WEB_ARRIVALS_MAX || (c->arrivals && !c->arrival))
+		return false;
+	for (uint32_t i = 0; i < c->arrivals; before = c->arrival[i++].at_ns)
+		if (!in_range(c->arrival[i].at_ns, before) || !in_range(c->arrival[i].cpu_ns, 1))
+			return false;
+	return true;
+}
+
+/* One of the ways in which requests come. */
+static bool valid_requests(const struct web_conf *c)
+{
+	bool loop = c->clients || (c->rate && c->rate <= 10000000 && c->burst && c->burst <= 1024);
+	bool documents = c->documents && c->sites <= WEB_SITES_MAX &&
+			 c->documents <= WEB_DOCUMENTS_MAX;
+
+	for (uint32_t i = 0; i < WEB_SITES_MAX; i++)
+		documents = documents && c->alpha[i] <= 10000;
+	if (c->sites > 1 && (!c->clients || c->kinds || c->arrivals))
+		return false;
+	return (c->arrivals || loop) && documents && valid_kinds(c) && valid_trace(c);
+}
+
+static bool valid_samples(const struct web_conf *c)
+{
+	for (int i = 0; i < LOAD_SOURCES; i++)
+		if (!in_range(c->sample_ns[i], 0))
+			return false;
+	return !c->sample_ns[LOAD_NONE] &&
+	       (!c->sample_ns[LOAD_ULM] || in_range(c->sample_cpu_ns, 1));
+}
+
 static bool valid(const struct web_conf *c)
 {
 	bool sizes = c->nodes && c->nodes <= WEB_NODES_MAX && c->cpus && c->cpus <= WEB_CPUS_MAX &&
 		     c->frontends && c->frontends <= WEB_FRONTENDS_MAX &&
-		     c->clients <= WEB_CLIENTS_MAX && c->documents &&
-		     c->documents <= WEB_DOCUMENTS_MAX && c->alpha <= 10000 &&
-		     c->loaded_nodes <= c->nodes && c->burners <= 256;
-	bool loop = c->clients || (c->rate && c->rate <= 10000000 && c->burst && c->burst <= 1024);
+		     c->clients <= WEB_CLIENTS_MAX && c->loaded_nodes <= c->nodes &&
+		     c->burners <= 256;
 	bool times = in_range(c->think_ns, 0) && in_range(c->network_ns, 1) &&
 		     in_range(c->slice_ns, 0) && in_range(c->warmup_ns, 0) &&
 		     in_range(c->duration_ns, 1) && in_range(c->interval_ns, 1) &&
 		     in_range(c->miss_ns, 1) && in_range(c->hit_ns, 1);
 	bool burners = !c->burners || (in_range(c->run_ns, 1) && in_range(c->sleep_ns, 1));
-	bool loads = c->source == LOAD_NONE ||
-		     (c->source < LOAD_SOURCES && in_range(c->sample_ns, 1) &&
-		      in_range(c->sample_cpu_ns, 1) && in_range(c->scan_ns, 1) &&
-		      in_range(c->read_ns, 0) && c->read_ns < c->scan_ns);
 
-	return sizes && valid_kinds(c) && loop && times && burners && loads;
+	return sizes && times && burners && valid_requests(c) && valid_samples(c);
 }
 
 /* Front-ends and clients begin at random times, so that they do not go in step. */
@@ -234,17 +255,18 @@ static void begin(struct web *w)
 	for (uint32_t i = 0; i < w->c.frontends; i++)
 		w->first[i] = WEB_NOBODY;
 	web_nodes_start(w);
-	for (uint32_t i = 0; i < w->c.clients; i++)
+	if (w->c.arrivals)
+		web_at(w, w->c.arrival[0].at_ns, WEB_TRACE, 0, 0);
+	for (uint32_t i = 0; !w->c.arrivals && i < w->c.clients; i++)
 		web_at(w, (int64_t)sim_rand_below(&w->rand, within), WEB_NEXT, i, 0);
-	for (uint32_t i = 0; !w->c.clients && i < w->c.frontends; i++)
+	for (uint32_t i = 0; !w->c.arrivals && !w->c.clients && i < w->c.frontends; i++)
 		web_at(w, (int64_t)sim_rand_below(&w->rand, NS_PER_MS), WEB_OPEN, i, 0);
 	web_at(w, w->c.warmup_ns, WEB_MEASURE, 0, 0);
-	if (w->c.source == LOAD_NONE)
-		return;
-	web_at(w, 0, WEB_SAMPLE, 0, 0);
-	for (uint32_t i = 0; i < w->c.frontends; i++)
-		web_at(w, (int64_t)sim_rand_below(&w->rand, (uint64_t)w->c.scan_ns), WEB_SCAN, i,
-		       0);
+	for (uint32_t i = 0; i < LOAD_SOURCES; i++)
+		if (w->c.sample_ns[i])
+			web_at(w, 0, WEB_SAMPLE, i, 0);
+	if (w->ops->begin)
+		w->ops->begin(w->ops->arg, w);
 }
 
 static void finish(struct web *w)
@@ -275,6 +297,7 @@ int web_run(const struct web_conf *c, const struct web_ops *ops, struct web_resu
 		return -ENOMEM;
 	*res = (struct web_result){ .sent = 0 };
 	w->c = *c;
+	w->c.sites += !c->sites;
 	w->ops = ops;
 	w->res = res;
 	w->free = WEB_NOBODY;

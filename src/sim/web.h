@@ -5,11 +5,11 @@
  * each request, and the throughput follows from demands, queues and CPUs.
  *
  *	client -> front-end: choose() -> network -> node: queue, CPU -> network -> client
- *	node: page with a load record <- READ each scan by each front-end -> loaded()
+ *	node: a load record each sample_ns -> sampled()
  *
- * A record is old in three ways: it was sampled before the READ (by a process that waits for a CPU
- * of the node like all others: LOAD_ULM; by a tick: LOAD_KLM, LOAD_HV), the READ takes time, and it
- * is used until the next one. All follows from the seed.
+ * Records are sampled by a process that waits for a CPU of the node like all others (LOAD_ULM), or
+ * by a tick (LOAD_KLM, LOAD_HV). How front-ends come to know them is the user's matter: he sets
+ * timers for it (web_timer). All follows from the seed.
  */
 #ifndef RESEX_SIM_WEB_H
 #define RESEX_SIM_WEB_H
@@ -28,6 +28,8 @@ enum {
 	WEB_KINDS_MAX = 64,
 	WEB_JOBS_MAX = 65536, /* under way at once; more are refused */
 	WEB_SERIES_MAX = 4096,
+	WEB_SITES_MAX = 2,
+	WEB_ARRIVALS_MAX = 1000000,
 };
 
 /* Times are in ns, 0 .. WEB_NS_MAX. */
@@ -39,6 +41,12 @@ struct web_kind {
 	uint32_t weight; /* it is asked for so often, 1 .. 1000000 */
 	int64_t cpu_ns;	 /* mean CPU time, exponential, 1 .. NS_PER_S */
 	bool writes;
+};
+
+/* A request of a recorded trace. */
+struct web_arrival {
+	int64_t at_ns;	/* 0 .. WEB_NS_MAX, not before the one before it */
+	int64_t cpu_ns; /* CPU time, 1 .. WEB_NS_MAX */
 };
 
 struct web_conf {
@@ -53,22 +61,29 @@ struct web_conf {
 	int64_t slice_ns; /* processes of a node take turns after it; 0: first come, first served */
 	int64_t warmup_ns, duration_ns; /* only the duration is measured */
 	int64_t interval_ns;		/* of one figure of the variance */
-	/* Documents: the i-th is asked for with a weight of 1 / i^alpha. */
-	uint32_t documents, alpha; /* alpha in 1/1000 */
-	uint32_t cached;	   /* documents in the cache of a node, least recently used go */
-	int64_t miss_ns, hit_ns;   /* mean CPU time of a document */
+	/*
+	 * Documents: the i-th is asked for with a weight of 1 / i^alpha. Each site has so many of
+	 * its own; of the clients of a front-end, each site has one after the other.
+	 */
+	uint32_t sites;		       /* 0 counts as 1; more: closed loop alone */
+	uint32_t documents;	       /* of each site */
+	uint32_t alpha[WEB_SITES_MAX]; /* in 1/1000 */
+	uint32_t cached;	       /* in the cache of a node, least recently used go */
+	int64_t miss_ns, hit_ns;       /* mean CPU time of a document */
 	uint32_t spread; /* CPU time of documents: 0: the mean; 1: exponential around it */
 	const struct web_kind *kind; /* a mix: documents and what follows do not count */
 	uint32_t kinds;		     /* 1 .. WEB_KINDS_MAX; 0: documents */
+	/* A trace: its requests, and no others. Front-ends get one after the other. */
+	const struct web_arrival *arrival;
+	uint32_t arrivals; /* 1 .. WEB_ARRIVALS_MAX; 0: no trace */
 	/* Other processes, on the first nodes: each runs for run_ns, then sleeps for sleep_ns. */
 	uint32_t loaded_nodes, burners;
 	int64_t run_ns, sleep_ns;
-	/* Loads. LOAD_NONE: there are none. */
-	enum load_source source;
-	int64_t sample_ns;     /* between two samples */
-	int64_t sample_cpu_ns; /* LOAD_ULM: CPU time of one */
-	int64_t scan_ns;       /* between two READs of all nodes by one front-end */
-	int64_t read_ns;       /* a READ takes this; below scan_ns */
+	/* They, and the process of LOAD_ULM, wait before requests when they wake; else behind. */
+	bool wake_first;
+	int64_t sample_ns
+		[LOAD_SOURCES]; /* between two samples of each source; 0: it is not there */
+	int64_t sample_cpu_ns;	/* LOAD_ULM: CPU time of one */
 };
 
 struct web;
@@ -77,8 +92,14 @@ struct web_ops {
 	void *arg;
 	/* The node, below nodes, of the next request of this front-end. */
 	uint32_t (*choose)(void *arg, const struct web *w, uint32_t frontend, int64_t now);
-	/* A READ has come back. May be NULL. */
-	void (*loaded)(void *arg, uint32_t frontend, uint32_t node, const struct load_record *r);
+	/* The rest may be NULL. */
+	void (*begin)(void *arg, struct web *w); /* nothing has happened yet */
+	/* A source of the node has a new record. */
+	void (*sampled)(void *arg, uint32_t node, const struct load_record *r);
+	/* The time of web_timer(). */
+	void (*timer)(void *arg, struct web *w, uint32_t what, uint32_t of, int64_t now);
+	/* An interval is over, in which each node spent this part of its CPU time, 1/1000. */
+	void (*interval)(void *arg, const uint64_t *part, int64_t now);
 };
 
 struct web_result {
@@ -97,10 +118,14 @@ struct web_result {
 	uint32_t intervals;
 	uint32_t series[WEB_SERIES_MAX]; /* of the first intervals */
 	uint64_t by_node[WEB_NODES_MAX]; /* requests served in the duration */
+	uint64_t by_site[WEB_SITES_MAX];
 };
 
 /* Requests of this front-end to this node that are under way, and were sent after the time. */
 uint32_t web_own(const struct web *w, uint32_t frontend, uint32_t node, int64_t after_ns);
+
+/* Call timer() with what and of at this time, which is not over. */
+void web_timer(struct web *w, int64_t at, uint32_t what, uint32_t of);
 
 /*
  * Run the cluster from nothing to its end. 0; -EINVAL: c is out of range, or choose() gave a node

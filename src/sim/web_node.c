@@ -41,6 +41,14 @@ static void queue_push(struct web *w, struct web_node *n, uint32_t job)
 	n->tail = job;
 }
 
+static void queue_push_first(struct web *w, struct web_node *n, uint32_t job)
+{
+	w->job[job].next = n->head;
+	if (!n->queued++)
+		n->tail = job;
+	n->head = job;
+}
+
 void web_node_add(struct web *w, uint32_t job)
 {
 	uint32_t node = w->job[job].node;
@@ -52,7 +60,10 @@ void web_node_add(struct web *w, uint32_t job)
 			put_on_cpu(w, node, cpu, job);
 			return;
 		}
-	queue_push(w, n, job);
+	if (w->c.wake_first && w->job[job].kind != WEB_REQUEST)
+		queue_push_first(w, n, job);
+	else
+		queue_push(w, n, job);
 }
 
 /* The process of a job has had all its CPU time. */
@@ -82,7 +93,7 @@ void web_node_slice(struct web *w, uint32_t node, uint32_t cpu)
 	if (!w->job[job].left_ns) {
 		/* A sampler sees itself, as a reader of /proc does. */
 		if (w->job[job].kind == WEB_SAMPLER)
-			web_publish(w, node);
+			web_publish(w, node, LOAD_ULM);
 		n->served += w->job[job].kind == WEB_REQUEST;
 	} else {
 		queue_push(w, n, job);
@@ -102,45 +113,49 @@ void web_node_slice(struct web *w, uint32_t node, uint32_t cpu)
 /* --- loads ------------------------------------------------------------------------ */
 
 /* What the source can see: dom0 does not see which processes of a guest wait. */
-void web_publish(struct web *w, uint32_t node)
+void web_publish(struct web *w, uint32_t node, enum load_source source)
 {
 	struct web_node *n = &w->node[node];
-	struct load_record *r = &n->page;
+	struct load_record *r = &n->page[source];
 
 	web_node_advance(w, n);
 	r->beat++;
 	r->sampled_ns = w->now;
 	r->busy_ns = n->busy_ns;
-	if (w->c.source == LOAD_HV)
-		return;
-	r->wait_ns = n->wait_ns;
-	r->running = n->on_cpu + n->queued;
-	r->served = n->served;
+	if (source != LOAD_HV) {
+		r->wait_ns = n->wait_ns;
+		r->running = n->on_cpu + n->queued;
+		r->served = n->served;
+	}
+	if (w->ops->sampled)
+		w->ops->sampled(w->ops->arg, node, r);
 }
 
 /* ULM: wake the process. One that still waits for a CPU misses this sample. */
 static void wake_sampler(struct web *w, uint32_t node)
 {
 	struct web_job *j = &w->job[w->node[node].sampler];
+	uint32_t *flags = &w->node[node].page[LOAD_ULM].flags;
 
 	if (j->busy) {
-		w->node[node].page.flags |= LOAD_OVERRUN;
+		*flags |= LOAD_OVERRUN;
 		return;
 	}
-	w->node[node].page.flags &= ~(uint32_t)LOAD_OVERRUN;
+	*flags &= ~(uint32_t)LOAD_OVERRUN;
 	j->busy = true;
 	j->left_ns = w->c.sample_cpu_ns;
 	web_node_add(w, w->node[node].sampler);
 }
 
-void web_sample_all(struct web *w)
+void web_sample_all(struct web *w, enum load_source source)
 {
 	for (uint32_t i = 0; i < w->c.nodes; i++) {
-		if (w->c.source == LOAD_ULM)
+		if (source == LOAD_ULM)
 			wake_sampler(w, i);
 		else
-			web_publish(w, i);
+			web_publish(w, i, source);
 	}
+	web_at(w, w->now + w->c.sample_ns[source], WEB_SAMPLE, source, 0);
 }
 
 static void start_burners(struct web *w, uint32_t node)
@@ -160,12 +175,15 @@ void web_nodes_start(struct web *w)
 
 		for (uint32_t cpu = 0; cpu < w->c.cpus; cpu++)
 			n->running[cpu] = WEB_NOBODY;
-		n->page = (struct load_record){ .node = i,
-						.source = w->c.source,
-						.cpus = w->c.cpus,
-						.period_ns = (uint64_t)w->c.sample_ns };
-		n->page.flags = LOAD_SIMULATED | (w->c.source == LOAD_HV ? LOAD_NO_WAIT : 0);
-		if (w->c.source == LOAD_ULM)
+		for (uint32_t k = 0; k < LOAD_SOURCES; k++)
+			n->page[k] = (struct load_record){
+				.node = i,
+				.source = k,
+				.cpus = w->c.cpus,
+				.flags = LOAD_SIMULATED | (k == LOAD_HV ? LOAD_NO_WAIT : 0),
+				.period_ns = (uint64_t)w->c.sample_ns[k],
+			};
+		if (w->c.sample_ns[LOAD_ULM])
 			n->sampler = web_job_new(w, WEB_SAMPLER, i);
 		if (i < w->c.loaded_nodes)
 			start_burners(w, i);
@@ -188,6 +206,8 @@ void web_measure(struct web *w)
 		n->measured_ns = n->busy_ns;
 		sum += part[i];
 	}
+	if (w->ops->interval)
+		w->ops->interval(w->ops->arg, part, w->now);
 	assert(w->c.nodes); /* valid() */
 	mean = sum / w->c.nodes;
 	for (uint32_t i = 0; i < w->c.nodes; i++) {

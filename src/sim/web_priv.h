@@ -18,10 +18,9 @@ enum web_event_kind {
 	WEB_SLICE,   /* of a node and CPU: its process has run for its time */
 	WEB_ANSWER,  /* of a job: its answer is at the front-end */
 	WEB_WAKE,    /* of a job: a process of the node wants a CPU again */
-	WEB_SAMPLE,  /* of all nodes: the time of a sample */
-	WEB_SCAN,    /* of a front-end: READ all nodes */
-	WEB_FETCH,   /* of a front-end: the READs are at the nodes */
-	WEB_LOADED,  /* of a front-end: they are back */
+	WEB_TRACE,   /* of a request of the trace */
+	WEB_SAMPLE,  /* of a source, on all nodes: the time of a sample */
+	WEB_TIMER,   /* of the user */
 	WEB_MEASURE, /* an interval of the variance is over */
 };
 
@@ -52,7 +51,7 @@ struct web_node {
 	uint64_t busy_ns, wait_ns, served;
 	uint64_t measured_ns; /* busy at the last interval */
 	uint32_t sampler;     /* its job */
-	struct load_record page;
+	struct load_record page[LOAD_SOURCES];
 };
 
 struct web_cache {
@@ -61,7 +60,7 @@ struct web_cache {
 };
 
 struct web_work {
-	uint64_t *sum;	/* by document: of the weights up to it */
+	uint64_t *sum;	/* by document: of the weights up to it, of its site */
 	uint32_t *cost; /* by document: in 1/1024 of the mean */
 	struct web_cache cache[WEB_NODES_MAX];
 };
@@ -78,8 +77,7 @@ struct web {
 	struct web_job *job;
 	uint32_t jobs, free;
 	struct web_node node[WEB_NODES_MAX];
-	uint32_t first[WEB_FRONTENDS_MAX];			      /* job under way */
-	struct load_record fetched[WEB_FRONTENDS_MAX][WEB_NODES_MAX]; /* on the way */
+	uint32_t first[WEB_FRONTENDS_MAX]; /* job under way */
 	struct web_work work;
 	unsigned __int128 latency_ns, demand_ns, variance;
 	uint64_t demands, busy_ns;
@@ -96,14 +94,14 @@ void web_nodes_start(struct web *w);
 void web_node_add(struct web *w, uint32_t job); /* it wants a CPU of its node */
 void web_node_slice(struct web *w, uint32_t node, uint32_t cpu);
 void web_node_advance(struct web *w, struct web_node *n); /* its times, up to now */
-void web_sample_all(struct web *w);			  /* the time of a sample */
-void web_publish(struct web *w, uint32_t node);
+void web_sample_all(struct web *w, enum load_source source);
+void web_publish(struct web *w, uint32_t node, enum load_source source);
 void web_measure(struct web *w); /* an interval is over */
 
 /* --- web_work.c --- */
 int web_work_open(struct web *w);
 void web_work_close(struct web *w);
-uint32_t web_document(struct web *w); /* the next one that is asked for */
+uint32_t web_document(struct web *w, uint32_t site); /* the next one that is asked for */
 /* CPU time for it on this node, whose cache now holds it. */
 int64_t web_demand(struct web *w, uint32_t node, uint32_t document);
 

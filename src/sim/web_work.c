@@ -3,7 +3,7 @@
 /*
  * The i-th document is asked for with a weight of 1 / i^alpha (Zipf; section 5 of the paper). What
  * a document costs is drawn once for it; a node that has it in its cache pays less. In a mix of
- * kinds each request costs another time.
+ * kinds each request costs another time; in a trace, the time that was recorded.
  */
 #include <errno.h>
 #include <math.h>
@@ -71,9 +71,10 @@ static bool cache_ask(struct web_cache *c, uint32_t d, uint32_t most)
 	return had;
 }
 
+/* All documents, one site after the other; or kinds. */
 static uint32_t things(const struct web *w)
 {
-	return w->c.kinds ? w->c.kinds : w->c.documents;
+	return w->c.kinds ? w->c.kinds : w->c.documents * w->c.sites;
 }
 
 static void open_kinds(struct web *w)
@@ -90,6 +91,8 @@ int web_work_open(struct web *w)
 	struct web_work *k = &w->work;
 	uint64_t sum = 0;
 
+	if (w->c.arrivals)
+		return 0;
 	k->sum = calloc(things(w), sizeof(*k->sum));
 	k->cost = calloc(things(w), sizeof(*k->cost));
 	if (!k->sum || !k->cost)
@@ -98,13 +101,16 @@ int web_work_open(struct web *w)
 		open_kinds(w);
 		return 0;
 	}
-	for (uint32_t i = 0; i < w->c.documents; i++) {
-		sum += (uint64_t)(0x1p32 / pow(i + 1, w->c.alpha / 1000.0));
+	for (uint32_t i = 0; i < things(w); i++) {
+		uint32_t place = i % w->c.documents, site = i / w->c.documents;
+
+		sum = place ? sum : 0;
+		sum += (uint64_t)(0x1p32 / pow(place + 1, w->c.alpha[site] / 1000.0));
 		k->sum[i] = sum;
 		k->cost[i] = (uint32_t)sim_draw(&w->rand_work, &vary, COST_ONE);
 	}
 	for (uint32_t i = 0; i < w->c.nodes; i++)
-		if (cache_open(&k->cache[i], w->c.documents))
+		if (cache_open(&k->cache[i], things(w)))
 			return -ENOMEM;
 	return 0;
 }
@@ -121,12 +127,17 @@ void web_work_close(struct web *w)
 	}
 }
 
-uint32_t web_document(struct web *w)
+uint32_t web_document(struct web *w, uint32_t site)
 {
 	const uint64_t *sum = w->work.sum;
-	uint32_t low = 0, high = things(w) - 1;
-	uint64_t x = sim_rand_below(&w->rand_work, sum[high]);
+	uint32_t low = site * w->c.documents, high = low + w->c.documents - 1;
+	uint64_t x;
 
+	if (w->c.kinds) {
+		low = 0;
+		high = w->c.kinds - 1;
+	}
+	x = sim_rand_below(&w->rand_work, sum[high]);
 	while (low < high) {
 		uint32_t mid = (low + high) / 2;
 
@@ -143,7 +154,9 @@ int64_t web_demand(struct web *w, uint32_t node, uint32_t document)
 	const struct sim_vary vary = { SIM_VARY_PHASES, 1000 };
 	int64_t ns;
 
-	if (w->c.kinds)
+	if (w->c.arrivals)
+		ns = w->c.arrival[document].cpu_ns;
+	else if (w->c.kinds)
 		ns = sim_draw(&w->rand, &vary, w->c.kind[document].cpu_ns);
 	else if (cache_ask(&w->work.cache[node], document, w->c.cached))
 		ns = w->c.hit_ns * w->work.cost[document] / COST_ONE;

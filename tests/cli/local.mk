@@ -2,7 +2,7 @@
 CLI_TESTS = tests/cli/test_benchex.sh tests/cli/test_cli.sh tests/cli/test_cluster.sh tests/cli/test_lab.sh tests/cli/test_peek.sh tests/cli/test_report.py \
 	tests/cli/test_scenario.sh
 TESTS += $(CLI_TESTS)
-EXTRA_DIST += $(CLI_TESTS) tests/cli/checks.sh tests/cli/members.py tests/cli/foe.py
+EXTRA_DIST += $(CLI_TESTS) tests/cli/checks.sh tests/cli/httplog.txt tests/cli/members.py tests/cli/foe.py
 
 # A host that dies with a lock.
 check_PROGRAMS += takelock

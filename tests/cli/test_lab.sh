@@ -26,7 +26,8 @@ good help 'load --help' lab --help
 good 'help of load' 'SIMULATED' lab load --help
 good version '^resex-lab [0-9]' lab -V
 good 'version of load' '^resex-lab [0-9]' lab load -V
-fails 2 resex-lab '"" is no experiment' lab
+run 'no experiment' lab
+[ "$code" -eq 2 ] && [ ! -s "$dir/out" ] && grep -q '^Usage: resex-lab EXPERIMENT' "$dir/err" || bad "no usage on stderr"
 fails 2 resex-lab '"shed" is no experiment' lab shed
 fails 2 resex-lab 'nodes 65: give a whole number from 1 to 64' lab load -n 65
 fails 2 resex-lab 'alpha 0.5: give a whole' lab load --alpha 0.5
@@ -59,7 +60,11 @@ good 'bursts' ' 1000 requests a second$' short --rate 1000 --burst 4
 json 'one file of 4 KB' short -j --single 4
 cp "$dir/out" "$dir/json"
 that 'it costs the same each time' member 'abs(o["cluster"]["service_ms"] - 0.3) < 1e-6'
-fails 2 resex-lab 'workload shop: give zipf, worldcup or rubis' lab load --workload shop
+fails 2 resex-lab 'workload shop: give zipf, worldcup, rubis or log:FILE' lab load --workload shop
+fails 2 resex-lab 'workload zipf: it was given as rubis before: give one' lab load -w rubis -w zipf
+fails 2 resex-lab 'single: --workload rubis says which requests come' lab load -w rubis -k 4
+fails 2 resex-lab 'rate 1000000: 16 CPUs serve at most 16000 of these requests a second: give at most 32000' lab load -r 1000000
+fails 2 resex-lab 'at most 32000, or more --nodes' lab load -r 32001
 json 'RUBiS' short -j -w rubis
 cp "$dir/out" "$dir/json"
 that '26 interactions, 15 % of the requests write' member 'o["cluster"]["kinds"] == 26 and o["cluster"]["clients"] == 4000
@@ -72,17 +77,37 @@ cp "$dir/out" "$dir/json"
 that 'options are in force' member 'o["bound_tps"] is None and o["cluster"]["nodes"] == 3 and o["cluster"]["loaded_nodes"] == 2 and
  o["cluster"]["alpha"] == 0.9'
 mkdir "$dir/figures"
-good 'figures' '^SIMULATED: figures 5, 6, 8 and 9' short -o "$dir/figures"
-for n in 5 6 8 9; do
-	good "figure $n" '^# SIMULATED' head -n 1 "$dir/figures/figure$n.dat"
-	# Six columns everywhere, under the heads.
-	that "columns of figure $n" awk 'NR > 2 && NF != 6 { exit 1 } END { exit NR < 6 }' "$dir/figures/figure$n.dat"
+good 'figures' '^ *5  KLM over random, alpha 0.1, % .*  22$' short -o "$dir/figures"
+for n in 4:5 5:6 6:6 7:9 8:6 9:6; do
+	good "figure ${n%:*}" '^# SIMULATED' head -n 1 "$dir/figures/figure${n%:*}.dat"
+	# As many columns everywhere, under the heads.
+	that "columns of figure ${n%:*}" awk -v n="${n#*:}" 'NR > 2 && NF != n { exit 1 } END { exit NR < 6 }' \
+		"$dir/figures/figure${n%:*}.dat"
 done
+json 'figures as JSON' short -j -o "$dir/figures"
+cp "$dir/out" "$dir/json"
+that 'ours and those of the paper' member 'list(o)[0] == "simulated" and len(o["figures"]) == 10 and
+ {f["figure"] for f in o["figures"]} == {4, 5, 7, 8} and all(f["here"] > 0 and f["paper"] for f in o["figures"])'
+fails 2 resex-lab 'figures: they are of Zipf' short -o "$dir/figures" -w rubis
+fails 2 resex-lab 'give at least 16 --clients' short -o "$dir/figures" -c 15
 good 'loads that are scanned often are worth more' '^[0-9]' awk 'NR == 3 { often = $5 } NR == 9 && $5 < often' \
 	"$dir/figures/figure9.dat"
 fails 1 resex-lab 'figures.gp cannot be written to "/nonexistent": No such' short -o /nonexistent
-! command -v gnuplot >/dev/null || (cd "$dir/figures" && gnuplot figures.gp 2>"$dir/err" && [ -s figure9.svg ]) ||
+! command -v gnuplot >/dev/null || (cd "$dir/figures" && gnuplot figures.gp 2>"$dir/err" && [ -s figure9.svg ] && [ -s figure4.svg ] && [ -s figure7.svg ]) ||
 	bad "gnuplot does not draw them"
+
+# A log that a real HAProxy wrote (tests/cli/httplog.txt says how).
+log=$top/tests/cli/httplog.txt
+good 'a log' '^This cluster is SIMULATED: .* requests of a log in ' lab load -S 1 -w "log:$log"
+json 'a log as JSON' lab load -S 1 -j -w "log:$log"
+cp "$dir/out" "$dir/json"
+that 'each line of the log is counted' member "o['log']['requests'] + o['log']['unanswered'] + o['log']['other_lines'] == $(wc -l <"$log")"
+that 'requests, and some that no server answered' member 'o["log"]["requests"] > 100 and o["log"]["unanswered"] >= 2 and
+ o["log"]["other_lines"] >= 1 and o["bound_tps"] is None and o["cluster"]["service_ms"] > 0.5'
+{ cat "$log"; echo 'x [26/Nov/2026:03:15:09.655] www web/n1 1/2/3 --'; } >"$dir/tcplog"
+fails 1 resex-lab "tcplog:$(($(wc -l <"$log") + 1)): its times are not TR/Tw/Tc/Tr/Ta" lab load -w "log:$dir/tcplog"
+fails 1 resex-lab '/nonexistent: No such file' lab load -w log:/nonexistent
+fails 2 resex-lab 'clients: --workload log:x says which requests come: leave one' lab load -c 3 -w log:x
 
 echo "test_lab: $checks checks, $wrong wrong"
 [ "$wrong" -eq 0 ]

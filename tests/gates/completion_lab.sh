@@ -24,7 +24,7 @@ expect() {
 expect 'load --help --version' ''
 expect 'load' l
 expect '--seed --seeds' load --see
-expect '--nodes --cpus --frontends --clients --rate --burst --think --alpha --single --workload --scan --slice --loaded --duration --seed --seeds --figures --json --help --version' load ''
+expect '--nodes --cpus --frontends --clients --rate --burst --think --alpha --single --workload --scan --slice --loaded --wake-first --duration --seed --seeds --figures --json --help --version' load ''
 expect 'rubis' load -w r
 expect '--alpha' load -j --a
 expect '--alpha' load --seeds 3 --a

@@ -61,6 +61,74 @@ TEST(policies__sixteen_frontends__have_the_same_order)
 	assert_true(tps(LOAD_BY_STALE_PLAIN) < tps(LOAD_BY_RANDOM));
 }
 
+/* Figure 6. */
+TEST(policies__loaded_nodes__are_spared)
+{
+	struct load_plan p;
+
+	load_plan_default(&p);
+	load_plan_nodes(&p, 4);
+	p.web.wake_first = true;
+	p.web.duration_ns = 6 * NS_PER_S;
+	assert_int_equal(load_run_all(&p, SEEDS, LOAD_BY_SWAPPED, &sums), 0);
+	assert_true(tps(LOAD_BY_KLM) * 100 >= tps(LOAD_BY_ROUND_ROBIN) * 140);
+	assert_true(tps(LOAD_BY_KLM) > tps(LOAD_BY_ULM));
+	assert_true(tps(LOAD_BY_ULM) * 100 >= tps(LOAD_BY_ROUND_ROBIN) * 140);
+}
+
+/* Figure 7. */
+TEST(policies__two_sites__both_are_served_more)
+{
+	struct load_plan p;
+
+	load_plan_default(&p);
+	load_plan_shared(&p, 900, 100);
+	p.web.duration_ns = 6 * NS_PER_S;
+	assert_int_equal(load_run_all(&p, SEEDS, LOAD_BY_SWAPPED, &sums), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(sums.policy[LOAD_BY_RANDOM].site_gain[i], 0);
+		assert_in_range(sums.policy[LOAD_BY_KLM].site_gain[i], 100, 400);
+		assert_true(sums.policy[LOAD_BY_KLM].site_gain[i] >
+			    sums.policy[LOAD_BY_ROUND_ROBIN].site_gain[i]);
+	}
+}
+
+/* Figure 4. */
+TEST(accuracy__klm__is_nearer_to_the_truth_than_ulm)
+{
+	static struct load_accuracy a;
+	struct load_plan p;
+	uint32_t idle = 0, busy = 0;
+
+	load_plan_default(&p);
+	assert_int_equal(load_accuracy(&p, &a), 0);
+	assert_int_equal(a.points, LOAD_POINTS_MAX);
+	for (uint32_t i = 0; i < a.points; i++) {
+		/* One process on two CPUs, and that of ULM. */
+		assert_in_range(a.truth[i], 0, 502);
+		assert_in_range(a.shown[LOAD_KLM][i], 0, 503);
+		idle += a.truth[i] < 10;
+		busy += a.truth[i] > 490;
+	}
+	/* It runs for 130 of 300 ms. */
+	assert_in_range(busy, a.points * 38 / 100, a.points * 44 / 100);
+	assert_in_range(idle, a.points * 52 / 100, a.points * 58 / 100);
+	assert_true(a.error[LOAD_KLM] * 2 <= a.error[LOAD_ULM]);
+	assert_true(a.error[LOAD_KLM] > 0);
+}
+
+/* A node that is read as often as it samples shows its records half a period old, in the mean. */
+TEST(policies__ulm__knows_how_old_its_records_are)
+{
+	struct load_plan p;
+
+	load_plan_default(&p);
+	p.web.duration_ns = 6 * NS_PER_S;
+	assert_int_equal(load_run_all(&p, SEEDS, LOAD_BY_SWAPPED, &sums), 0);
+	assert_true(tps(LOAD_BY_ULM) * 1000 >= tps(LOAD_BY_RANDOM) * 1115);
+	assert_true(sums.policy[LOAD_BY_ULM].reads > 0);
+}
+
 TEST(all__ranges__are_of_each_seed_over_random_choice)
 {
 	struct load_plan p;

@@ -16,9 +16,9 @@ struct rig {
 	struct web_result res;
 	uint64_t random;
 	uint32_t always; /* the node of all requests; WEB_NODES_MAX: any */
-	/* what was read */
-	uint64_t reads, read_late, overruns;
-	int64_t oldest_ns, now;
+	/* what was sampled */
+	uint64_t samples, overruns;
+	int64_t longest_ns, now;
 	uint32_t most_running, most_own;
 	struct load_record last[WEB_NODES_MAX];
 };
@@ -43,19 +43,18 @@ static uint32_t choose(void *arg, const struct web *w, uint32_t frontend, int64_
 	return (uint32_t)(random_next(&r->random) % r->c.nodes);
 }
 
-static void loaded(void *arg, uint32_t frontend, uint32_t node, const struct load_record *rec)
+static void sampled(void *arg, uint32_t node, const struct load_record *rec)
 {
 	struct rig *r = arg;
 	int64_t gap = rec->sampled_ns - r->last[node].sampled_ns;
 
-	assert_in_range(frontend, 0, r->c.frontends - 1);
 	assert_int_equal(rec->node, node);
 	assert_true(rec->flags & LOAD_SIMULATED);
 	assert_true(rec->busy_ns >= r->last[node].busy_ns && gap >= 0);
-	r->reads++;
+	r->samples++;
 	r->overruns += !!(rec->flags & LOAD_OVERRUN);
-	if (gap > r->oldest_ns)
-		r->oldest_ns = gap;
+	if (gap > r->longest_ns)
+		r->longest_ns = gap;
 	if (rec->running > r->most_running)
 		r->most_running = rec->running;
 	r->last[node] = *rec;
@@ -74,14 +73,11 @@ static void rig_open(struct rig *r)
 				  .duration_ns = 4 * NS_PER_S,
 				  .interval_ns = 50 * MS,
 				  .documents = 100,
-				  .alpha = 500,
+				  .alpha = { 500 },
 				  .miss_ns = 2 * MS,
 				  .hit_ns = 2 * MS,
-				  .sample_ns = MS,
-				  .sample_cpu_ns = 20 * US,
-				  .scan_ns = 10 * MS,
-				  .read_ns = 20 * US };
-	r->ops = (struct web_ops){ .arg = r, .choose = choose, .loaded = loaded };
+				  .sample_cpu_ns = 20 * US };
+	r->ops = (struct web_ops){ .arg = r, .choose = choose, .sampled = sampled };
 }
 
 static void run(struct rig *r)
@@ -163,13 +159,13 @@ TEST(run__same_seed__same_result)
 
 	rig_open(&a);
 	a.c.spread = 1;
-	a.c.source = LOAD_ULM;
+	a.c.sample_ns[LOAD_ULM] = MS;
 	b = a;
 	b.ops.arg = &b;
 	run(&a);
 	run(&b);
 	assert_memory_equal(&a.res, &b.res, sizeof(a.res));
-	assert_int_equal(a.reads, b.reads);
+	assert_int_equal(a.samples, b.samples);
 	b.c.seed++;
 	b.random = 7;
 	memset(b.last, 0, sizeof(b.last));
@@ -187,7 +183,7 @@ TEST(run__cache__makes_popular_documents_cheap)
 	warm.ops.arg = &warm;
 	steep.ops.arg = &steep;
 	warm.c.cached = steep.c.cached = 10;
-	steep.c.alpha = 900;
+	steep.c.alpha[0] = 900;
 	run(&cold);
 	run(&warm);
 	run(&steep);
@@ -236,6 +232,27 @@ TEST(run__other_processes__take_cpu_time_from_requests)
 	assert_true(taken.res.tps < free.res.tps * 8 / 10);
 }
 
+/* 16 processes that would take 1.6 of 2 CPUs, but wait for requests with slices of 20 bursts. */
+TEST(run__short_processes_first__take_what_they_ask_for)
+{
+	struct rig last, first;
+
+	rig_open(&last);
+	last.c.clients = 60;
+	last.c.slice_ns = MS;
+	last.c.loaded_nodes = 4;
+	last.c.burners = 16;
+	last.c.run_ns = 50 * US;
+	last.c.sleep_ns = 450 * US;
+	first = last;
+	first.ops.arg = &first;
+	first.c.wake_first = true;
+	run(&last);
+	run(&first);
+	assert_true(last.res.tps > 2 * first.res.tps);
+	assert_true(first.res.tps > 0);
+}
+
 /* --- loads ------------------------------------------------------------------------ */
 
 TEST(loads__klm_and_hv__are_as_old_as_the_tick)
@@ -247,11 +264,10 @@ TEST(loads__klm_and_hv__are_as_old_as_the_tick)
 
 		rig_open(&r);
 		r.always = 1;
-		r.c.source = source[i];
+		r.c.sample_ns[source[i]] = MS;
 		run(&r);
-		assert_in_range(r.reads, 4 * 3 * 399, 4 * 3 * 400);
-		/* Of three front-ends, each scans in 10 ms. */
-		assert_true(r.oldest_ns <= 11 * MS);
+		assert_int_equal(r.samples, 4 * 4000);
+		assert_int_equal(r.longest_ns, MS);
 		/* dom0 does not see the queue of a guest. */
 		assert_int_equal(r.most_running, source[i] == LOAD_KLM ? 12 : 0);
 		assert_int_equal(r.last[1].wait_ns > 0, source[i] == LOAD_KLM);
@@ -267,12 +283,118 @@ TEST(loads__ulm_on_a_loaded_node__come_late)
 
 	rig_open(&r);
 	r.always = 1;
-	r.c.source = LOAD_ULM;
+	r.c.sample_ns[LOAD_ULM] = MS;
 	run(&r);
 	assert_true(r.overruns > 0);
-	assert_true(r.oldest_ns > 11 * MS);
+	assert_true(r.longest_ns > 11 * MS);
 	assert_int_equal(r.most_running, 13); /* it sees itself */
 	assert_in_range(r.last[1].beat * 20, r.last[0].beat, 3 * r.last[0].beat);
+}
+
+TEST(loads__two_sources__sample_the_same_node)
+{
+	struct rig one, both;
+
+	rig_open(&one);
+	one.c.sample_ns[LOAD_KLM] = MS;
+	both = one;
+	both.ops.arg = &both;
+	both.ops.sampled = NULL;
+	both.c.sample_ns[LOAD_HV] = 3 * MS;
+	run(&one);
+	run(&both);
+	assert_int_equal(one.res.sent, both.res.sent);
+	both.ops.sampled = sampled;
+	run(&both);
+	assert_int_equal(both.samples, one.samples + 4 * 1334);
+}
+
+/* --- timers, intervals, traces, sites --------------------------------------------- */
+
+struct times {
+	struct rig rig; /* first: choose() has it */
+	uint32_t timers, intervals;
+	int64_t at[4];
+};
+
+static void set_timers(void *arg, struct web *w)
+{
+	(void)arg;
+	web_timer(w, 7 * MS, 1, 2);
+	web_timer(w, 5 * MS, 3, 4);
+}
+
+static void timer(void *arg, struct web *w, uint32_t what, uint32_t of, int64_t now)
+{
+	struct times *t = arg;
+
+	assert_int_equal(what + 1, of);
+	assert_int_equal(now, what == 3 ? 5 * MS : what == 1 ? 7 * MS : 9 * MS);
+	if (t->timers++ == 1)
+		web_timer(w, 9 * MS, 8, 9);
+}
+
+static void interval(void *arg, const uint64_t *part, int64_t now)
+{
+	struct times *t = arg;
+
+	assert_int_equal(now, 50 * MS * ++t->intervals);
+	assert_int_equal(part[0] + part[1] + part[3], 0);
+	assert_in_range(part[2], 900, 1000);
+}
+
+TEST(run__timers_and_intervals__come_at_their_time)
+{
+	struct times t = { .timers = 0 };
+
+	rig_open(&t.rig);
+	t.rig.ops = (struct web_ops){ .arg = &t,
+				      .choose = choose,
+				      .begin = set_timers,
+				      .timer = timer,
+				      .interval = interval };
+	t.rig.always = 2;
+	run(&t.rig);
+	assert_int_equal(t.timers, 3);
+	assert_int_equal(t.intervals, 79); /* the last one ends with the run */
+}
+
+/* Two requests that come at once wait for each other on one CPU; the third does not. */
+TEST(run__trace__asks_for_what_was_recorded_and_when)
+{
+	static const struct web_arrival trace[] = { { 0, MS }, { 0, 3 * MS }, { 40 * MS, 5 * MS } };
+	struct rig r;
+
+	rig_open(&r);
+	r.c.arrival = trace;
+	r.c.arrivals = 3;
+	r.c.clients = 0;
+	r.c.cpus = 1;
+	r.always = 0;
+	run(&r);
+	assert_int_equal(r.res.measured, 3);
+	assert_int_equal(r.res.demand_ns, 3 * MS);
+	assert_int_equal(r.res.latency_ns, (1 + 4 + 5) * MS / 3 + 2 * US);
+}
+
+TEST(run__two_sites__have_documents_of_their_own)
+{
+	struct rig one, two;
+
+	rig_open(&one);
+	one.c.cached = 100;
+	one.c.hit_ns = 200 * US;
+	two = one;
+	two.ops.arg = &two;
+	two.c.sites = 2;
+	two.c.alpha[1] = 900;
+	run(&one);
+	run(&two);
+	assert_int_equal(one.res.by_site[1], 0);
+	assert_int_equal(two.res.by_site[0] + two.res.by_site[1], two.res.measured);
+	assert_in_range(two.res.by_site[0] * 100 / two.res.measured, 40, 60);
+	/* One cache for twice as many. */
+	assert_true(two.res.demand_ns > one.res.demand_ns * 11 / 10);
 }
 
 TEST(run__what_is_out_of_range__is_refused)
@@ -282,12 +404,13 @@ TEST(run__what_is_out_of_range__is_refused)
 		{ "no time", 1, 0, false },
 		[2 ... 2 + WEB_KINDS_MAX] = { "good", 1, MS, false },
 	};
+	static const struct web_arrival back[] = { { 2, 1 }, { 1, 1 }, { 3, 0 } };
 	struct rig r;
 
 #define REFUSED(change)                                                                            \
 	do {                                                                                       \
 		rig_open(&r);                                                                      \
-		r.c.source = LOAD_KLM;                                                             \
+		r.c.sample_ns[LOAD_KLM] = MS;                                                      \
 		change;                                                                            \
 		assert_int_equal(web_run(&r.c, &r.ops, &r.res), -EINVAL);                          \
 	} while (0)
@@ -304,8 +427,15 @@ TEST(run__what_is_out_of_range__is_refused)
 	REFUSED(r.c.interval_ns = 0);
 	REFUSED(r.c.loaded_nodes = 5);
 	REFUSED(r.c.burners = 1);
-	REFUSED(r.c.source = LOAD_SOURCES);
-	REFUSED(r.c.read_ns = r.c.scan_ns);
+	REFUSED(r.c.sample_ns[LOAD_NONE] = MS);
+	REFUSED(r.c.sample_ns[LOAD_KLM] = -1);
+	REFUSED((r.c.sample_ns[LOAD_ULM] = MS, r.c.sample_cpu_ns = 0));
+	REFUSED(r.c.sites = WEB_SITES_MAX + 1);
+	REFUSED((r.c.sites = 2, r.c.clients = 0, r.c.rate = r.c.burst = 1));
+	REFUSED(r.c.alpha[1] = 10001);
+	REFUSED(r.c.arrivals = 1);
+	REFUSED((r.c.arrival = back, r.c.arrivals = 2));
+	REFUSED((r.c.arrival = back + 1, r.c.arrivals = 2));
 	REFUSED(r.c.kinds = 1);
 	REFUSED((r.c.kind = bad, r.c.kinds = 1));
 	REFUSED((r.c.kind = bad + 1, r.c.kinds = 1));
