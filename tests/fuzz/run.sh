@@ -33,6 +33,7 @@ targets() {
 	cat <<'END'
 btf | src/load/btf.c | src/load/btf.c | 95 | src/load/btf.c | s/h.strings_length > len - h.strings)/0)/
 hello | src/transport/front/hello.c | src/transport/front/hello.c | 90 | src/transport/front/hello.c | s/message + len - MAC, MAC);/message + len - MAC, 8);/
+httplog | src/lab/load_log.c src/util/file.c | src/lab/load_log.c | 85 | src/lab/load_log.c | s/if (w->end - s <= DATE + 1)/if (w->end - s <= DATE)/
 tcp | src/transport/front/hello.c src/transport/tcp/call.c src/transport/tcp/conn.c src/transport/tcp/serve.c src/transport/tcp/wire.c src/transport/front/address.c | src/transport/tcp/serve.c src/transport/tcp/wire.c | 90 | src/transport/tcp/serve.c | s/op->offset + op->len > r->bytes/op->offset > r->bytes/
 proc | src/load/proc_text.c | src/load/proc_text.c | 95 | src/load/proc_text.c | s/if (\*v > (most - digit) \/ 10)/if (*v > most)/
 record | src/shared/record.c src/shared/region.c src/util/utf8.c | src/shared/record.c src/shared/region.c | 90 | src/shared/region.c | s/t->stride <= bytes - t->offset/t->stride <= bytes/

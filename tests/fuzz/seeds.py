@@ -606,6 +606,31 @@ PROC = {
 }
 
 
+# --- httplog: a byte for the CPUs, the log (fuzz_httplog.c) ---------------------------
+
+
+def httplog(*lines, date="26/Nov/2026:03:15:09", cpus="\1"):
+    return cpus + "".join(
+        "%s10.0.0.9:33317 [%s.%03d] www web/n1 %s 200 2750 - - ---- %s 0/0 \"GET /a HTTP/1.1\"\n"
+        % (prefix, date, ms, times, conns) for ms, times, conns, prefix in lines)
+
+
+HTTPLOG = {
+    "raw": httplog((655, "10/0/30/69/109", "1/1/1/1/0", ""), (600, "0/0/0/0/+0", "9/9/9/9/+1", "")),
+    "syslog": httplog((655, "0/0/0/5/5", "1/1/1/1/0", "Nov 26 03:15:09 lb1 haproxy[812]: ")) + "Server web/n1 is UP\n",
+    "unanswered": httplog((1, "-1/-1/-1/-1/0", "1/1/0/0/0", ""), (2, "0/0/0/1/1", "1/1/1/1/0", "")),
+    "leap": httplog((1, "0/0/0/1/1", "1/1/1/1/0", ""), date="29/Feb/2024:23:59:60"),
+    "far": httplog((1, "0/0/0/1/1", "1/1/1/1/0", "")) + httplog((1, "0/0/0/1/1", "1/1/1/1/0", ""), date="27/Nov/2026:03:15:09", cpus=""),
+    "no_server": "\0x [26/Nov/2026:03:15:09.655] www\n",
+    "tcplog": "\0x [26/Nov/2026:03:15:09.655] www web/n1 0/0/5007 212 -- 0/0/0/0/3 0/0\n",
+    "status": "\0x [26/Nov/2026:03:15:09.655] w b/s 0/0/0/1/1 2000 1 - - -- 1/1/1/1/0\n",
+    "bytes": "\0x [26/Nov/2026:03:15:09.655] w b/s 0/0/0/1/1 200 - - - -- 1/1/1/1/0\n",
+    "connections": "\0x [26/Nov/2026:03:15:09.655] w b/s 0/0/0/1/1 200 1 - - -- 1/1/1\n",
+    "date_alone": "\0x [26/Nov/2026:03:15:09.655]",
+    "many": httplog(*[(i, "0/0/0/1/1", "1/1/1/1/0", "") for i in range(40)]),
+}
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -615,6 +640,7 @@ def main():
     write(sys.argv[1], "conf", CONF)
     write(sys.argv[1], "control", CONTROL)
     write(sys.argv[1], "hello", HELLO)
+    write(sys.argv[1], "httplog", HTTPLOG)
     write(sys.argv[1], "methods", METHODS)
     write(sys.argv[1], "proc", PROC)
     write(sys.argv[1], "record", RECORD)
