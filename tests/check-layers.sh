@@ -49,7 +49,9 @@ src/shared/member_corosync* src/shared/ src/core/ src/util/ config.h @libc coros
 src/shared/record*     src/shared/ src/core/units.h resex/region_abi.h @pure isa-l.h
 src/shared/*           src/shared/ src/transport/transport.h src/core/ src/util/ resex/region_abi.h resex/load_abi.h config.h @libc
 src/reconf/balance*    src/reconf/balance.h @pure
-src/reconf/*           src/reconf/ src/core/hostset.h src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
+src/reconf/haproxy_text* src/reconf/haproxy_text.h src/reconf/act_haproxy.h @pure
+src/reconf/act_*       src/reconf/act_haproxy.h src/reconf/haproxy_text.h src/core/units.h @libc
+src/reconf/*           src/reconf/ !src/reconf/act_haproxy.h !src/reconf/haproxy_text.h src/core/hostset.h src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
 src/load/index*        src/load/ src/core/ resex/load_abi.h @pure
 src/load/btf*          src/load/ @pure
 src/load/choose*       src/load/ src/core/ @pure
@@ -344,6 +346,8 @@ src/lab/load_log_plant.c|#include "src/lab/load.h"|may not include src/lab/load.
 src/lab/main_plant.c|#include "src/sim/web.h"|may not include src/sim/web.h
 src/sim/web_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
 src/reconf/balance_plant.c|#include "src/load/index.h"|may not include src/load/index.h
+src/reconf/haproxy_text_plant.c|#include <sys/socket.h>|may not include <sys/socket.h>
+src/reconf/act_plant.c|#include "src/reconf/lock.h"|may not include src/reconf/lock.h
 src/reconf/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
 src/reconf/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
 src/transport/verbs/plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h

@@ -1,9 +1,12 @@
-# libreconf: the protocol by which nodes move: locks, counters, moves. libshared.a goes behind it.
+# libreconf: the protocol by which nodes move: locks, counters, moves; balancing, and how a balancer is
+# told. libshared.a goes behind it.
 noinst_LIBRARIES += libreconf.a
 libreconf_a_SOURCES = \
+	src/reconf/act_haproxy.c src/reconf/act_haproxy.h \
 	src/reconf/balance.c src/reconf/balance.h \
 	src/reconf/choose.c \
 	src/reconf/counter.c src/reconf/counter.h \
+	src/reconf/haproxy_text.c src/reconf/haproxy_text.h \
 	src/reconf/lock.c src/reconf/lock.h \
 	src/reconf/move.c src/reconf/move.h \
 	src/reconf/move_locks.c \

@@ -481,10 +481,14 @@ tests_unit_test_transport_tcp_LDADD = $(TCP_LIBS)
 endif
 
 if CMOCKA
-UNIT_PROTO = tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_lock \
+UNIT_PROTO = tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_haproxy_text tests/unit/test_lock \
 	tests/unit/test_move tests/unit/test_move_locks tests/unit/test_move_sweep
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
+tests_unit_test_act_haproxy_SOURCES = tests/unit/test_act_haproxy.c tests/unit/steps.h tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_act_haproxy_LDADD = libreconf.a $(UNIT_LIBS)
+tests_unit_test_haproxy_text_SOURCES = tests/unit/test_haproxy_text.c tests/unit/prop.h
+tests_unit_test_haproxy_text_LDADD = libreconf.a $(UNIT_LIBS)
 tests_unit_test_balance_SOURCES = tests/unit/test_balance.c tests/unit/prop.h
 tests_unit_test_balance_LDADD = libreconf.a $(UNIT_LIBS)
 tests_unit_test_choose_SOURCES = tests/unit/test_choose.c tests/unit/prop.h \

@@ -78,17 +78,12 @@ static inline int step_errno(const struct step *s)
 		const char *name;
 		int value;
 	} errors[] = {
-		{ "EAGAIN", EAGAIN },
-		{ "EBADMSG", EBADMSG },
-		{ "EBUSY", EBUSY },
-		{ "EINVAL", EINVAL },
-		{ "ECONNRESET", ECONNRESET },
-		{ "EIO", EIO },
-		{ "ENODEV", ENODEV },
-		{ "ENOMSG", ENOMSG },
-		{ "EPROTONOSUPPORT", EPROTONOSUPPORT },
-		{ "ESTALE", ESTALE },
-		{ "ETIME", ETIME },
+		{ "EAGAIN", EAGAIN },	      { "EBADMSG", EBADMSG },
+		{ "EBUSY", EBUSY },	      { "EINVAL", EINVAL },
+		{ "ECONNRESET", ECONNRESET }, { "EIO", EIO },
+		{ "ENODEV", ENODEV },	      { "ENOMSG", ENOMSG },
+		{ "ENOTCONN", ENOTCONN },     { "EPROTONOSUPPORT", EPROTONOSUPPORT },
+		{ "ESTALE", ESTALE },	      { "ETIME", ETIME },
 		{ "ETIMEDOUT", ETIMEDOUT },
 	};
 
