@@ -631,6 +631,36 @@ HTTPLOG = {
 }
 
 
+# --- haproxy: a byte for the kind of reply, one for the pieces, the reply (fuzz_haproxy.c) -----
+
+STATES = "\2\0041\n# be_id be_name srv_id srv_name srv_op_state srv_admin_state srv_uweight srv_fqdn\n"
+STATS = "\3\5# pxname,svname,qcur,qmax,scur,smax,slim,stot,last_chk,\n"
+
+HAPROXY = {
+    "empty": "\0\0\n> ",
+    "words": "\0\1No such server.\n\n> ",
+    "info": "\1\2Name: HAProxy\nPid: 12\nStopping: 0\n\n> ",
+    "stopping": "\1\3Name: HAProxy\nStopping: 1\n\n> ",
+    "info_words": "\1\3Permission denied\n\n> ",
+    "info_none": "\1\3Name: HAProxy\n\n> ",
+    "state": STATES + "3 web 1 n1 2 0 100 -\n3 web 2 n2 0 1 0 a.b\n3 web 3 n4 2 8 256 -\n\n> ",
+    "state_twice": STATES + "3 web 1 n1 2 0 100 -\n3 web 2 n1 2 0 100 -\n\n> ",
+    "state_ids": STATES + "3 web 1 n1 2 0 100 -\n4 web 2 n2 2 0 100 -\n\n> ",
+    "state_high": STATES + "3 web 1 n1 2 0 257 -\n\n> ",
+    "state_short": STATES + "3 web 1 n1 2 0 25\n\n> ",
+    "state_column": "\2\0061\n# be_id be_name srv_name\n\n> ",
+    "state_version": "\2\0062\n\n> ",
+    "state_none": "\2\6\n> ",
+    "state_after": STATES + "\nmore\n> ",
+    "stat": STATS + "web,n1,0,1,2,3,,456,,\nweb,n2,0,0,0,0,,7,\"a,\"\"b\",\n\n> ",
+    "stat_plain": STATS + "web,n1,0,1,2,3,,18446744073709551615,,\nweb,n3,4,0,0,0,,7,L4OK,\n\n> ",
+    "stat_twice": STATS + "web,n1,0,1,2,3,,4,,\nweb,n1,0,1,2,3,,4,,\n\n> ",
+    "stat_other": STATS + "we,n1,0,1,2,3,,4,,\n\n> ",
+    "long": "\0\7" + "x" * 9000,
+    "lines": "\0\10" + "line\n" * 200 + "\n> ",
+}
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -639,6 +669,7 @@ def main():
     write(sys.argv[1], "cluster", CLUSTER)
     write(sys.argv[1], "conf", CONF)
     write(sys.argv[1], "control", CONTROL)
+    write(sys.argv[1], "haproxy", HAPROXY)
     write(sys.argv[1], "hello", HELLO)
     write(sys.argv[1], "httplog", HTTPLOG)
     write(sys.argv[1], "methods", METHODS)
