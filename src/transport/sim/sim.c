@@ -114,15 +114,12 @@ static void *data_of(struct sim *s, const struct transport_slot *slot)
 	return r->data;
 }
 
+/* A READ: of a client without rights the front refuses all else. */
 static int sim_submit(struct transport *t, struct transport_out *o, struct transport_slot *slot,
 		      struct mono now)
 {
 	struct sim *s = sim_of(t);
 
-	if (slot->op.kind != TRANSPORT_READ) {
-		front_done(t, o, slot, TRANSPORT_REFUSED, 0, NULL, -EOPNOTSUPP);
-		return 0;
-	}
 	if (grow_queue(s) || !data_of(s, slot))
 		return -ENOMEM;
 	*nth(s,
