@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""live: act_haproxy against Debian's HAProxy, under load, and what can happen to it.
+
+Each step says what was seen. What HAProxy has in force is asked by "show stat", on a connection of
+the test's own. Exit: 0, 1, or 77 when there is no haproxy (1 when CI=true).
+"""
+import csv
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+CLIENT = "tests/haproxy/client"
+FLIPS = 2500  # of 4 servers: 10,000 weights
+SERVERS = ["n1", "n2", "n3", "n4"]
+PATIENCE_S = 20
+
+
+def free_ports(n):
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
+    ports = [s.getsockname()[1] for s in held]
+    for s in held:
+        s.close()
+    return ports
+
+
+class HAProxy:
+    """The frontend has the backend's name: "show stat" by name would find the frontend."""
+    def __init__(self, top):
+        self.socket = os.path.join(top, "sock")
+        self.conf = os.path.join(top, "haproxy.cfg")
+        self.port, *ports = free_ports(1 + len(SERVERS))
+        with open(self.conf, "w") as f:
+            f.write("global\n stats socket %s level admin\n maxconn 500\n"
+                    "defaults\n mode http\n timeout connect 2s\n timeout client 9s\n timeout server 9s\n"
+                    "frontend web\n bind 127.0.0.1:%d\n default_backend web\n"
+                    "backend web\n balance roundrobin\n" % (self.socket, self.port))
+            for name, port in zip(SERVERS, ports):
+                f.write(" server %s 127.0.0.1:%d weight 100\n" % (name, port))
+            f.write("backend many\n balance roundrobin\n server-template m 1-256 127.0.0.1:%d weight 100\n" % ports[0])
+            for name, port in zip(SERVERS, ports):
+                f.write("frontend at%s\n bind 127.0.0.1:%d\n http-request return status 200\n" % (name, port))
+        self.process = None
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(["haproxy", "-W", "-f", self.conf], stderr=subprocess.DEVNULL,
+                                        start_new_session=True)
+        until(lambda: self.ask("show info"), "HAProxy answers")
+
+    def signal(self, number):
+        """To master and worker: they are a process group of their own."""
+        os.killpg(self.process.pid, number)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        self.process.wait()
+
+    def ask(self, command):
+        try:
+            with socket.socket(socket.AF_UNIX) as s:
+                s.settimeout(2)
+                s.connect(self.socket)
+                s.sendall(command.encode() + b"\n")
+                return b"".join(iter(lambda: s.recv(65536), b"")).decode()
+        except OSError:
+            return ""
+
+    def worker(self):
+        return self.ask("show info").partition("\nPid: ")[2].partition("\n")[0]
+
+    def reload(self):
+        """Asked again each second: a master that is just starting misses the signal."""
+        before, asked = self.worker(), 0
+
+        def is_new():
+            nonlocal asked
+            if time.monotonic() - asked > 1:
+                asked = time.monotonic()
+                os.kill(self.process.pid, signal.SIGUSR2)
+            return self.worker() not in ("", before)
+        until(is_new, "a new worker")
+
+    def weights(self):
+        rows = csv.DictReader(self.ask("show stat -1 4 -1").lstrip("# ").splitlines())
+        return [int(r["weight"]) for r in rows if r["pxname"] == "web"]
+
+
+class Client:
+    def __init__(self, haproxy, backend="web", servers=SERVERS):
+        self.process = subprocess.Popen([CLIENT, haproxy.socket, backend, "300"] + servers, text=True, bufsize=1,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+        words = self.process.stdout.readline().rstrip("\n").split(" ", 7)
+        self.state, self.note = words[0], words[7]
+        self.connections, self.reads, self.sets, self.failures = map(int, words[1:5])
+        self.us = [int(n) for n in words[5].split(":")]
+        self.weights = [int(n) for n in words[6].split(",")]
+
+    def close(self):
+        self.process.stdin.close()
+        assert self.process.wait() == 0
+
+
+class Load(threading.Thread):
+    """Requests one after another, until it is ended."""
+    def __init__(self, port):
+        super().__init__()
+        self.port, self.good, self.bad, self.ended = port, 0, [], False
+        self.start()
+
+    def run(self):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        while not self.ended:
+            try:
+                c.request("GET", "/")
+                r = c.getresponse()
+                r.read()
+                if r.status == 200:
+                    self.good += 1
+                else:
+                    self.bad.append(r.status)
+            except (OSError, http.client.HTTPException) as e:
+                self.bad.append(repr(e))
+                c.close()
+
+
+def until(holds, what):
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        if time.monotonic() > end:
+            sys.exit("live: not within %d s: %s" % (PATIENCE_S, what))
+        time.sleep(0.01)
+
+
+def expect(good, what, *seen):
+    if not good:
+        sys.exit("live: %s: %s" % (what, " ".join(map(str, seen))))
+
+
+def told(client, words):
+    """The client says so, in its one sentence."""
+    def says():
+        client.say("see")
+        return client.state == "down" and any(w in client.note for w in words)
+    until(says, "a note with %s; it is \"%s\"" % (words, client.note))
+    print("live: \"%s\"" % client.note)
+
+
+def recovers(client, haproxy, weights):
+    client.say("put %s" % " ".join(map(str, weights)))
+    expect(client.state == "ready" and not client.note, "no recovery", client.state, client.note)
+    expect(client.weights == weights, "weights read", client.weights)
+    expect(haproxy.weights() == weights, "weights in force", haproxy.weights())
+
+
+def under_load(client, haproxy):
+    client.say("read")
+    expect(client.weights == [100] * 4, "weights at first", client.weights)
+    loads = [Load(haproxy.port) for _ in range(2)]
+    client.say("flip %d" % FLIPS)
+    time.sleep(0.2)
+    for load in loads:
+        load.ended = True
+        load.join()
+    good, bad = sum(load.good for load in loads), sum((load.bad for load in loads), [])
+    # A weight that is the one before is not set again.
+    expect(client.sets >= 0.99 * 4 * FLIPS and not client.failures, "weights set", client.sets, client.failures)
+    expect(good > 100 and not bad, "requests that failed", len(bad), bad[:3], "of", good)
+    print("live: 4 servers: %d weights set, %d requests, 0 failed; a set %d us, a reading %d us (median)"
+          % (client.sets, good, client.us[0], client.us[1]))
+
+
+def many(haproxy):
+    names = ["m%d" % i for i in range(1, 257)]
+    client = Client(haproxy, "many", names)
+    client.say("read")
+    client.say("flip 20")
+    expect(not client.note and client.sets >= 250 * 20, "256 servers", client.note, client.sets)
+    print("live: 256 servers: a set of all %d us, a reading %d us (median)" % (client.us[0], client.us[1]))
+    client.close()
+
+
+def happens(client, haproxy):
+    recovers(client, haproxy, [10, 20, 30, 256])
+    haproxy.kill()
+    told(client, ["it ended"])
+    haproxy.start()
+    expect(haproxy.weights() == [100] * 4, "a new HAProxy's weights", haproxy.weights())
+    client.say("read")
+    recovers(client, haproxy, [11, 20, 30, 0])
+
+    haproxy.signal(signal.SIGSTOP)
+    client.process.stdin.write("read\n")  # answered when there is a reading
+    time.sleep(0.5)
+    haproxy.signal(signal.SIGCONT)
+    client.process.stdout.readline()
+    client.say("see")
+    expect(client.connections == 3, "a connection after the hung one", client.connections)
+    recovers(client, haproxy, [12, 20, 0, 40])
+
+    # A reload: the old worker goes on to answer on the kept connection.
+    haproxy.reload()
+    client.say("read")
+    expect(client.connections == 4, "a connection to the new worker", client.connections, client.note)
+    recovers(client, haproxy, [13, 20, 30, 40])
+
+    haproxy.kill()
+    told(client, ["it ended", "no HAProxy listens"])
+    haproxy.start()
+    held = []
+    try:
+        while True:
+            s = socket.socket(socket.AF_UNIX)
+            s.setblocking(False)
+            s.connect(haproxy.socket)
+            held.append(s)
+    except BlockingIOError:
+        pass
+    told(client, ["is full", "did not answer"])
+    for s in held:
+        s.close()
+    client.say("read")
+    recovers(client, haproxy, [14, 20, 30, 40])
+
+
+def rubbish(client, haproxy):
+    haproxy.kill()
+    os.unlink(haproxy.socket)
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(haproxy.socket)
+        s.listen(8)
+        s.settimeout(0.01)
+        end = time.monotonic() + PATIENCE_S
+        client.say("see")
+        while "SSH" not in client.note:
+            expect(time.monotonic() < end, "rubbish is not told", client.note)
+            try:
+                conn = s.accept()[0]
+                conn.sendall(b"SSH-2.0\n\n> ")
+                client.say("see")
+                conn.close()
+            except socket.timeout:
+                client.say("see")
+        print("live: \"%s\"" % client.note)
+    os.unlink(haproxy.socket)
+    told(client, ["there is no"])
+    haproxy.start()
+    client.say("read")
+    recovers(client, haproxy, [100] * 4)
+
+
+def main():
+    if not shutil.which("haproxy"):
+        print("live: haproxy was not found; on Debian: apt-get install haproxy")
+        sys.exit(1 if os.environ.get("CI") == "true" else 77)
+    top = tempfile.mkdtemp(prefix="resex-haproxy-")
+    haproxy = HAProxy(top)
+    try:
+        client = Client(haproxy)
+        under_load(client, haproxy)
+        many(haproxy)
+        happens(client, haproxy)
+        rubbish(client, haproxy)
+        client.close()
+    finally:
+        haproxy.kill()
+        shutil.rmtree(top)
+
+
+main()

@@ -1,0 +1,7 @@
+# tests/haproxy: act_haproxy against Debian's HAProxy.
+check_PROGRAMS += tests/haproxy/client
+tests_haproxy_client_SOURCES = tests/haproxy/client.c
+tests_haproxy_client_LDADD = libreconf.a libutil.a
+
+TESTS += tests/haproxy/live.py
+EXTRA_DIST += tests/haproxy/live.py
