@@ -287,6 +287,7 @@ static int walk_pages(struct walk *w)
 		return rc;
 	w->out->latencies = w->reg.latencies;
 	memcpy(w->out->latency, w->reg.latency, sizeof(w->out->latency));
+	w->out->load = w->reg.load;
 	return 0;
 }
 

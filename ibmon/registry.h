@@ -28,6 +28,7 @@ struct registry {
 	uint32_t faults_more;
 	uint32_t latencies;
 	struct guest_ref latency[GUEST_LATENCIES_MAX];
+	struct guest_ref load; /* type GUEST_REF_NONE: none */
 	struct ring_desc ring[GUEST_RINGS_MAX];
 	struct registry_fault fault[GUEST_RINGS_MAX];
 	uint32_t frames; /* entries of frame[] in use */

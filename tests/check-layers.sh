@@ -25,6 +25,7 @@ src/core/*             src/core/ resex/units.h resex/flow.h @pure
 include/resex/policy.h resex/units.h resex/flow.h @pure
 include/resex/flow.h   resex/units.h @pure
 include/resex/load_abi.h resex/region_abi.h @pure
+include/resex/guest_abi.h resex/load_abi.h @pure
 include/resex/loadmon_abi.h resex/load_abi.h linux/ sys/ioctl.h @pure
 include/resex/region_abi.h linux/ @pure
 include/resex/*        @pure
@@ -54,6 +55,8 @@ src/reconf/act_*       src/reconf/act_haproxy.h src/reconf/haproxy_text.h src/co
 src/reconf/*           src/reconf/ !src/reconf/act_haproxy.h !src/reconf/haproxy_text.h src/core/hostset.h src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
 src/load/index*        src/load/ src/core/ resex/load_abi.h @pure
 src/load/btf*          src/load/ @pure
+src/load/claim*        src/load/ src/core/ src/shared/record.h resex/guest_abi.h @pure
+src/load/agree*        src/load/ src/core/ @pure
 src/load/choose*       src/load/ src/core/ @pure
 src/load/*             src/load/ src/core/ src/util/ resex/load_abi.h resex/loadmon_abi.h config.h @libc
 src/kmod/*             resex/loadmon_abi.h linux/ trace/
@@ -302,6 +305,8 @@ ibmon/plant.c|ops->set_cap(s, 1, cap);|may not name set_cap
 ibmon/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not call clock_gettime
 ibmon/agent/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
 ibmon/agent/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
+src/load/claim_plant.c|#include "ibmon/scan.h"|may not include ibmon/scan.h
+src/load/agree_plant.c|#include "resex/guest_abi.h"|may not include resex/guest_abi.h
 ibmon/report/plant.c|#include "src/util/log.h"|may not include src/util/log.h
 ibmon/report/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not name CLOCK_MONOTONIC
 src/cli/plant.c|#include "src/engine/engine.h"|may not include src/engine/engine.h

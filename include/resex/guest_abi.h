@@ -12,6 +12,7 @@
  *	registry page -> directory pages (ring descriptors)
  *	              -> frame pages     (frames of all rings, one list)
  *	              -> latency pages   (newest latency samples)
+ *	              -> load page       (what the guest carries)
  *
  * Writer: the agent alone. It makes generation odd, changes the registry,
  * directory and frame pages, and makes generation even again. Reader: dom0,
@@ -26,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "resex/load_abi.h"
+
 #define GUEST_ABI_VERSION  2u
 #define GUEST_ABI_NODE	   "data/resex"
 #define GUEST_ABI_NODE_MAX 64u /* bytes of the node's value */
@@ -34,6 +37,7 @@
 #define GUEST_REGISTRY_MAGIC  0x52585245u /* "ERXR" */
 #define GUEST_DIRECTORY_MAGIC 0x44585245u /* "ERXD" */
 #define GUEST_LATENCY_MAGIC   0x4c585245u /* "ERXL" */
+#define GUEST_LOAD_MAGIC      0x55585245u /* "ERXU" */
 
 enum {
 	GUEST_DIRECTORIES_MAX = 16,
@@ -45,6 +49,10 @@ enum {
 	GUEST_RING_FRAMES_MAX = 4096, /* frames of one ring: 16 MiB */
 	GUEST_LATENCY_SAMPLES = 336,
 };
+
+/* Of load_record.period_ns on a load page. */
+#define GUEST_LOAD_PERIOD_MIN_NS 1000000ll
+#define GUEST_LOAD_PERIOD_MAX_NS 10000000000ll
 
 /* How a page of the agent's own is named. */
 enum guest_ref_type {
@@ -81,6 +89,8 @@ struct guest_registry {
 	struct guest_ref directory[GUEST_DIRECTORIES_MAX];
 	struct guest_ref frame_page[GUEST_FRAME_PAGES_MAX];
 	struct guest_ref latency[GUEST_LATENCIES_MAX];
+	/* An agent of before it was defined leaves 0: none. An older reader does not read it. */
+	struct guest_ref load;
 };
 
 enum guest_ring_kind {
@@ -150,6 +160,17 @@ struct guest_latency {
 	struct guest_latency_sample sample[GUEST_LATENCY_SAMPLES];
 };
 
+/*
+ * What the guest carries: one record, which the agent replaces once a period, by the rule of
+ * struct region_record: a reader accepts a copy only if its checksum is right. The record's node is
+ * 0, and its sampled_ns the guest's CLOCK_BOOTTIME.
+ */
+struct guest_load_page {
+	uint32_t magic; /* GUEST_LOAD_MAGIC */
+	uint8_t reserved[60];
+	struct load_record record; /* of kind REGION_LOAD */
+};
+
 static_assert(sizeof(struct guest_ref) == 16, "ABI");
 static_assert(offsetof(struct guest_registry, sqs_published) == 40, "ABI");
 static_assert(offsetof(struct guest_registry, qps_unseen) == 48, "ABI");
@@ -157,7 +178,8 @@ static_assert(offsetof(struct guest_registry, qps_unpublished) == 56, "ABI");
 static_assert(offsetof(struct guest_registry, directory) == 64, "ABI");
 static_assert(offsetof(struct guest_registry, frame_page) == 320, "ABI");
 static_assert(offsetof(struct guest_registry, latency) == 1344, "ABI");
-static_assert(sizeof(struct guest_registry) <= GUEST_PAGE, "ABI");
+static_assert(offsetof(struct guest_registry, load) == 1600, "ABI");
+static_assert(sizeof(struct guest_registry) == 1616, "ABI");
 static_assert(sizeof(struct guest_ring) == 128, "ABI");
 static_assert(offsetof(struct guest_ring, db_frame) == 40, "ABI");
 static_assert(offsetof(struct guest_ring, comm) == 64, "ABI");
@@ -166,5 +188,7 @@ static_assert(sizeof(struct guest_frames) == GUEST_PAGE, "ABI");
 static_assert(sizeof(struct guest_latency_sample) == 12, "ABI");
 static_assert(offsetof(struct guest_latency, sample) == 64, "ABI");
 static_assert(sizeof(struct guest_latency) == GUEST_PAGE, "ABI");
+static_assert(offsetof(struct guest_load_page, record) == 64, "ABI");
+static_assert(sizeof(struct guest_load_page) == 320, "ABI");
 
 #endif

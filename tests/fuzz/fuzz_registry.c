@@ -3,7 +3,7 @@
  * fuzz_registry: pages that a hostile guest shows, through registry_walk.
  *
  * Input: 16 bytes of control (struct control), then the registry page's first
- * 1600 bytes, then slices of 640 bytes, one a page the guest has. A reference
+ * 1616 bytes, then slices of 640 bytes, one a page the guest has. A reference
  * (type, ref) names page ref % 8; 2^31 and above has none. While pages are
  * got, the guest writes to its registry page once, as control says. An input
  * that begins with a digit is taken as the value of the xenstore node instead.
@@ -16,7 +16,7 @@
 #include "ibmon/registry.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { PAGES = 8, REGISTRY_BYTES = 1600, SLICE = 640 };
+enum { PAGES = 8, REGISTRY_BYTES = 1616, SLICE = 640 };
 
 struct control {
 	uint16_t rings, pages; /* limits */

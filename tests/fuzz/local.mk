@@ -4,7 +4,7 @@ EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/caps.dict tests/f
 	tests/fuzz/haproxy.dict tests/fuzz/httplog.dict tests/fuzz/methods.dict tests/fuzz/proc.dict tests/fuzz/scenario.dict tests/fuzz/trace.dict
 
 if FUZZERS
-FUZZ = tests/fuzz/fuzz_btf tests/fuzz/fuzz_caps tests/fuzz/fuzz_cluster tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_haproxy tests/fuzz/fuzz_hello tests/fuzz/fuzz_httplog tests/fuzz/fuzz_methods \
+FUZZ = tests/fuzz/fuzz_btf tests/fuzz/fuzz_caps tests/fuzz/fuzz_claim tests/fuzz/fuzz_cluster tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_haproxy tests/fuzz/fuzz_hello tests/fuzz/fuzz_httplog tests/fuzz/fuzz_methods \
 	 tests/fuzz/fuzz_proc tests/fuzz/fuzz_record tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario \
 	 tests/fuzz/fuzz_tcp tests/fuzz/fuzz_trace
 noinst_PROGRAMS += $(FUZZ)
@@ -16,6 +16,9 @@ tests_fuzz_fuzz_btf_LDADD = libload.a
 tests_fuzz_fuzz_caps_SOURCES = tests/fuzz/fuzz_caps.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_caps_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_caps_LDADD = $(DAEMON_LIBS) libutil.a libcore.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_claim_SOURCES = tests/fuzz/fuzz_claim.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_claim_LDFLAGS = $(LDFLAGS_FUZZ)
+tests_fuzz_fuzz_claim_LDADD = libload.a libshared.a $(ISAL_LIBS)
 tests_fuzz_fuzz_cluster_SOURCES = tests/fuzz/fuzz_cluster.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_cluster_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_cluster_LDADD = $(DAEMON_LIBS) libutil.a $(JANSSON_LIBS)

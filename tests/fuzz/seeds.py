@@ -183,7 +183,7 @@ METHODS = {
 
 # --- registry: struct control, registry page, pages (fuzz_registry.c) ------
 
-PAGE, SLICE, REGISTRY = 4096, 640, 1600
+PAGE, SLICE, REGISTRY = 4096, 640, 1616
 SQ, CQ, RXE = 1, 2, 1
 
 
@@ -195,10 +195,11 @@ def refs(count, *given):
     return b"".join(given) + ref(0, 0) * (count - len(given))
 
 
-def registry(directories, frame_pages, latencies, frames, generation=2, magic=0x52585245, version=2):
+def registry(directories, frame_pages, latencies, frames, generation=2, magic=0x52585245, version=2,
+             load=(0, 0)):
     data = struct.pack("<IIIIQIIII", magic, version, generation, 77, 5, len(directories),
                        len(frame_pages), len(latencies), frames) + bytes(24)
-    data += refs(16, *directories) + refs(64, *frame_pages) + refs(16, *latencies)
+    data += refs(16, *directories) + refs(64, *frame_pages) + refs(16, *latencies) + ref(*load)
     assert len(data) == REGISTRY
     return data
 
@@ -248,6 +249,7 @@ REGISTRY_SEEDS = {
                     + latency(6, (2, 3, 4), writing=400),
     "two_rings": control() + TWO + TWO_PAGES,
     "limits": control(rings=1, pages=5) + TWO + TWO_PAGES,
+    "load": control() + registry([], [], [], 0, load=(GRANT, 3)),
     "odd": control() + registry([], [], [], 0, generation=3),
     "other_version": control() + registry([], [], [], 0, version=1),
     "changed_meanwhile": control(after=1, at=8, value=4) + TWO + TWO_PAGES,
@@ -588,6 +590,46 @@ BTF = {
 }
 
 
+# --- claim: steps of an op, an argument, and a word with its place (fuzz_claim.c) ------
+
+LOOK, PUBLISH = bytes([0, 0]), bytes([3, 0])
+
+
+def honest(times, percent=50):
+    """Samples of 10 ms, each looked at; the hypervisor counts 50 %."""
+    return bytes([6 + 8 * (times - 1), percent])
+
+
+def word(op, at, value):
+    return bytes([op, 0]) + struct.pack("<QB", value, at)
+
+
+def field(at, value):
+    """By the rule: word at of the record."""
+    return word(2, at, value)
+
+
+BEAT, SAMPLED, PERIOD, BUSY = 4, 5, 6, 7
+CLAIM = {
+    "honest": honest(32) * 5,
+    "liar": honest(32) * 4 + honest(32, 0) * 8,
+    "liar_back": honest(32, 0) * 4 + honest(32) * 24,
+    "torn": honest(3) + b"".join(bytes([4, i]) + LOOK for i in range(32)) + honest(3),
+    "magic": honest(3) + bytes([5, 1]) + LOOK + bytes([5, 0]) + LOOK + honest(2),
+    "empty": LOOK + honest(1),
+    "clock_back": honest(3) + field(SAMPLED, 5) + honest(2),
+    "busy_back": honest(3) + field(BUSY, 5) + honest(2),
+    "other_times": b"".join(honest(2) + field(at, 1 << 50) + honest(1) + field(at, 7) + honest(1) for at in range(7, 13)),
+    "cpus": honest(1) + field(3, 5 << 32) + honest(1) + field(3, 4 << 32) + honest(1) + field(3, 0) + honest(1),
+    "source": honest(1) + field(2, 3 << 32) + honest(1) + field(2, 2 << 32) + honest(1),
+    "period": honest(1) + field(PERIOD, 1) + honest(1) + field(PERIOD, 1 << 40) + honest(1),
+    "beat": honest(2) + field(BEAT, 0) + LOOK + field(BEAT, 1 << 63) + honest(1),
+    "too_high": honest(1) + field(BUSY, 1 << 61) + honest(1),
+    "kind": honest(1) + word(1, 9, 0x0123456789abcdef) + LOOK + word(1, 8, 0) + LOOK,
+    "paused": honest(32) * 4 + bytes([7, 200]) + honest(32) * 5,
+    "late": (bytes([7, 1]) + honest(1)) * 60,
+}
+
 # --- proc: a byte for the file, its text (fuzz_proc.c) -------------------------------
 
 STAT = "cpu  74608 2520 24433 1117073 6176 4054 999 12 0 0\n"
@@ -666,6 +708,7 @@ def main():
         sys.exit(__doc__)
     write(sys.argv[1], "btf", BTF)
     write(sys.argv[1], "caps", CAPS)
+    write(sys.argv[1], "claim", CLAIM)
     write(sys.argv[1], "cluster", CLUSTER)
     write(sys.argv[1], "conf", CONF)
     write(sys.argv[1], "control", CONTROL)

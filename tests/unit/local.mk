@@ -6,7 +6,7 @@ check_LIBRARIES += libunit.a
 libunit_a_SOURCES = tests/unit/unit.c tests/unit/unit.h
 UNIT_LIBS = libunit.a $(CMOCKA_LIBS)
 
-UNIT_CORE = tests/unit/test_budget tests/unit/test_load tests/unit/test_load_kmod tests/unit/test_caps tests/unit/test_crosscheck tests/unit/test_hostset tests/unit/test_period \
+UNIT_CORE = tests/unit/test_budget tests/unit/test_load tests/unit/test_load_claim tests/unit/test_load_kmod tests/unit/test_caps tests/unit/test_crosscheck tests/unit/test_hostset tests/unit/test_period \
 	tests/unit/test_resos tests/unit/test_resos_prop tests/unit/test_window
 UNIT_UTIL = tests/unit/test_clock tests/unit/test_cmdline tests/unit/test_file tests/unit/test_log tests/unit/test_netlink \
 	tests/unit/test_table
@@ -23,6 +23,8 @@ tests_unit_test_budget_SOURCES = tests/unit/test_budget.c
 tests_unit_test_budget_LDADD = libcore.a $(UNIT_LIBS)
 tests_unit_test_load_SOURCES = tests/unit/test_load.c tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_load_LDADD = libload.a $(UNIT_LIBS)
+tests_unit_test_load_claim_SOURCES = tests/unit/test_load_claim.c tests/unit/prop.h
+tests_unit_test_load_claim_LDADD = libload.a libshared.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_load_kmod_SOURCES = tests/unit/test_load_kmod.c tests/unit/tmpdir.h
 tests_unit_test_load_kmod_LDADD = libload.a libutil.a libcore.a $(UNIT_LIBS)
 tests_unit_test_period_SOURCES = tests/unit/test_period.c
