@@ -62,6 +62,8 @@ src/load/*             src/load/ src/core/ src/util/ resex/load_abi.h resex/load
 src/kmod/*             resex/loadmon_abi.h linux/ trace/
 src/counters/sim* src/counters/ src/core/ src/sim/hyp.h config.h @libc
 src/counters/*         src/counters/ src/core/ src/util/ config.h @libc
+ibmon/agent/load_page* ibmon/agent/ src/load/load.h src/core/units.h src/util/ config.h @libc
+ibmon/agent/book*      ibmon/agent/ src/shared/record.h config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/
 ibmon/report/*         resex/report.h resex/agent_socket.h @libc
 ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ config.h @libc
@@ -305,6 +307,9 @@ ibmon/plant.c|ops->set_cap(s, 1, cap);|may not name set_cap
 ibmon/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not call clock_gettime
 ibmon/agent/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
 ibmon/agent/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
+ibmon/agent/plant.c|#include "src/load/load.h"|may not include src/load/load.h
+ibmon/agent/load_page_plant.c|#include "src/load/index.h"|may not include src/load/index.h
+ibmon/agent/book_plant.c|#include "src/shared/region.h"|may not include src/shared/region.h
 src/load/claim_plant.c|#include "ibmon/scan.h"|may not include ibmon/scan.h
 src/load/agree_plant.c|#include "resex/guest_abi.h"|may not include resex/guest_abi.h
 ibmon/report/plant.c|#include "src/util/log.h"|may not include src/util/log.h

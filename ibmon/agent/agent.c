@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * agent: the event loop that connects watch, track, book, node and latency_socket.
+ * agent: the event loop that connects watch, track, book, node, latency_socket and load_page.
  * agent.h says how often it scans.
  */
 #include "config.h"
@@ -18,6 +18,7 @@
 #include "ibmon/agent/agent.h"
 #include "ibmon/agent/book.h"
 #include "ibmon/agent/latency_socket.h"
+#include "ibmon/agent/load_page.h"
 #include "ibmon/agent/setup.h"
 #include "ibmon/agent/track.h"
 #include "ibmon/agent/watch.h"
@@ -35,7 +36,7 @@ enum {
 	LATENCY_MS = 1,	    /* poll for datagrams so often while they arrive densely: */
 	DENSE_MS = 2,	    /* less than this apart */
 	DATAGRAMS_MAX = 32, /* at each poll */
-	EVENTS_MAX = 10,
+	EVENTS_MAX = 11,
 };
 
 /* Of events that are due at the same time. */
@@ -58,6 +59,7 @@ struct agent {
 	struct book *book;
 	struct track *track;
 	struct latency_socket *latency;
+	struct load_page *load; /* NULL: none is published */
 	struct watch watch;
 	struct event_base *base;
 	struct event *scan, *look, *second, *datagram, *datagram_again; /* scheduled by hand */
@@ -408,6 +410,16 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	notify_systemd("WATCHDOG=1");
 }
 
+/* A timer of its own, of the lower priority: heartbeats and datagrams go first. */
+static void on_load(evutil_socket_t fd, short what, void *arg)
+{
+	struct agent *a = (struct agent *)arg;
+
+	(void)fd;
+	(void)what;
+	load_page_sample(a->load, now(a));
+}
+
 /* Only ends the loop: agent_run() withdraws the node after it. */
 static void on_signal(evutil_socket_t fd, short what, void *arg)
 {
@@ -446,6 +458,17 @@ static struct event_base *base_open(void)
 	return base;
 }
 
+static int load_event_open(struct agent *a)
+{
+	struct event *ev = a->load ? add_event(a, -1, EV_PERSIST, on_load) : NULL;
+
+	if (a->load && !ev)
+		return -ENOMEM;
+	if (ev)
+		schedule(a, ev, a->o->load_ns);
+	return 0;
+}
+
 /*
  * All events are in one list, so that agent_close() frees also those of a start that failed
  * halfway.
@@ -476,7 +499,7 @@ static int events_open(struct agent *a)
 	    (node_fd >= 0 && !add_event(a, node_fd, in, on_node)))
 		return -ENOMEM;
 	schedule(a, beat, BEAT_MS * NS_PER_MS);
-	return 0;
+	return load_event_open(a);
 }
 
 /* All parts after setup, each with its own sentence when it fails. */
@@ -499,6 +522,8 @@ static int open_parts(struct agent *a)
 	if (rc)
 		return setup_fail(a->log, a->o->socket, rc,
 				  "give --socket a short path in a folder that exists");
+	if (a->o->load_ns) /* without it the agent is of use, too */
+		(void)load_page_open(&a->load, a->book, "/proc", a->o->load_ns, a->log);
 	rc = events_open(a);
 	return rc ? setup_fail(a->log, "the event loop", rc, SETUP_FREE_MEMORY) : 0;
 }
@@ -567,6 +592,7 @@ void agent_close(struct agent *a)
 	if (a->base)
 		event_base_free(a->base);
 	latency_close(a->latency);
+	load_page_close(a->load);
 	watch_close(&a->watch);
 	track_close(a->track);
 	book_close(a->book);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * book: rings and latencies -> the pages that dom0 reads (resex/guest_abi.h). agent.c and
- * latency_socket.c call it. See book.h.
+ * book: rings, latencies and load -> the pages that dom0 reads (resex/guest_abi.h). agent.c,
+ * latency_socket.c and load_page.c call it. See book.h.
  *
  * The agent keeps its own account of what is published; it reads back from the pages only
  * references that it wrote.
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "ibmon/agent/book.h"
+#include "src/shared/record.h"
 
 enum { FRAMES_MAX = GUEST_FRAME_PAGES_MAX * GUEST_FRAMES_PER_PAGE };
 
@@ -41,6 +42,8 @@ struct book {
 	struct guest_directory *directory[GUEST_DIRECTORIES_MAX];
 	struct guest_frames *frame_page[GUEST_FRAME_PAGES_MAX];
 	struct latency latency[GUEST_LATENCIES_MAX];
+	struct guest_load_page *load; /* NULL: none */
+	struct guest_ref load_ref;
 	struct entry entry[GUEST_DIRECTORIES_MAX * GUEST_RINGS_PER_DIRECTORY];
 };
 
@@ -120,6 +123,7 @@ void book_close(struct book *b)
 	put32(&b->reg->frame_pages, 0);
 	put32(&b->reg->latencies, 0);
 	put32(&b->reg->frames, 0);
+	b->reg->load = (struct guest_ref){ 0 };
 	book_end(b);
 	free(b);
 }
@@ -380,6 +384,26 @@ void book_latency_put(struct book *b, unsigned int index, const struct guest_lat
 	put64(&l->page->written, l->written);
 }
 
+int book_load_open(struct book *b)
+{
+	void *mem;
+	int rc = b->ops->get(b->pages, &mem, &b->load_ref);
+
+	if (rc)
+		return rc;
+	b->load = (struct guest_load_page *)mem;
+	b->load->magic = GUEST_LOAD_MAGIC;
+	book_begin(b);
+	b->reg->load = b->load_ref;
+	book_end(b);
+	return 0;
+}
+
+void book_load_put(struct book *b, struct load_record *r)
+{
+	record_write(&b->load->record, &r->head, REGION_LOAD, sizeof(*r));
+}
+
 /* Update *ref if the page has moved. 0 or -errno. */
 static int renew_page(struct book *b, const void *mem, struct guest_ref *ref, bool *moved)
 {
@@ -405,6 +429,8 @@ static int renew_all(struct book *b, struct guest_registry *now, bool *moved)
 	for (size_t i = 0; rc == 0 && i < GUEST_LATENCIES_MAX; i++)
 		if (b->latency[i].page)
 			rc = renew_page(b, b->latency[i].page, &b->latency[i].ref, moved);
+	if (rc == 0 && b->load)
+		rc = renew_page(b, b->load, &b->load_ref, moved);
 	return rc;
 }
 
@@ -425,6 +451,7 @@ int book_beat(struct book *b)
 		memcpy(b->reg->directory, now.directory, sizeof(now.directory));
 		memcpy(b->reg->frame_page, now.frame_page, sizeof(now.frame_page));
 		put_latencies(b);
+		b->reg->load = b->load_ref;
 		book_end(b);
 	}
 	return rc ? rc : home;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * book: the registry with its directory, frame and latency pages, which dom0 reads.
+ * book: the registry with its directory, frame, latency and load pages, which dom0 reads.
  * The format is that of include/resex/guest_abi.h. One thread.
  *
  * Changes to rings and latency pages go between book_begin and book_end: meanwhile the
@@ -15,7 +15,8 @@
 #include "ibmon/agent/pages.h"
 
 enum {
-	BOOK_PAGES_MAX = 1 + GUEST_DIRECTORIES_MAX + GUEST_FRAME_PAGES_MAX + GUEST_LATENCIES_MAX,
+	BOOK_PAGES_MAX = 1 + GUEST_DIRECTORIES_MAX + GUEST_FRAME_PAGES_MAX + GUEST_LATENCIES_MAX +
+			 1,
 };
 
 struct book;
@@ -54,6 +55,11 @@ void book_latency_dropped(struct book *b, unsigned int index, uint32_t n);
 /* Write n samples, 1 .. GUEST_LATENCY_SAMPLES; needs no begin and end. */
 void book_latency_put(struct book *b, unsigned int index, const struct guest_latency_sample *s,
 		      uint32_t n, uint64_t time);
+
+/* A page for the load of this guest, without a record yet. 0; -errno: no page. Once. */
+int book_load_open(struct book *b);
+/* Replace its record: that of *r, whose head is filled in. Needs no begin and end. */
+void book_load_put(struct book *b, struct load_record *r);
 
 /*
  * Heartbeat, and a check whether pages have moved; not between begin and end. 1: the

@@ -1,5 +1,5 @@
 # libagent: resex-agent, which runs in each guest and publishes the rings and latencies of its
-# processes.
+# processes, and its load. Link libload.a, libshared.a and $(ISAL_LIBS) behind it.
 noinst_LIBRARIES += libagent.a
 libagent_a_SOURCES = \
 	include/resex/exit.h include/resex/agent_socket.h include/resex/guest_abi.h \
@@ -9,6 +9,7 @@ libagent_a_SOURCES = \
 	ibmon/agent/classify_order.c ibmon/agent/classify_order.h \
 	ibmon/agent/devices.c ibmon/agent/devices.h \
 	ibmon/agent/latency_socket.c ibmon/agent/latency_socket.h \
+	ibmon/agent/load_page.c ibmon/agent/load_page.h \
 	ibmon/agent/maps.c ibmon/agent/maps.h \
 	ibmon/agent/nldev.c ibmon/agent/nldev.h \
 	ibmon/agent/node.c ibmon/agent/node.h \
@@ -30,5 +31,5 @@ if XEN
 libagent_a_SOURCES += ibmon/agent/node_xen.c ibmon/agent/pages_grant.c
 sbin_PROGRAMS += resex-agent
 resex_agent_SOURCES = ibmon/agent/main.c
-resex_agent_LDADD = libagent.a libutil.a $(EVENT_LIBS) $(XENGUEST_LIBS)
+resex_agent_LDADD = libagent.a libload.a libshared.a libutil.a $(EVENT_LIBS) $(ISAL_LIBS) $(XENGUEST_LIBS)
 endif

@@ -9,15 +9,20 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 #include "ibmon/agent/options.h"
 #include "resex/agent_socket.h"
+#include "resex/guest_abi.h"
+#include "src/core/units.h"
 #include "src/util/cmdline.h"
 #include "src/util/utf8.h"
 
 enum { SCAN_MS_DEFAULT = 5, SCAN_MS_MAX = 1000 };
 
-enum value { VALUE_FLAG, VALUE_TEXT, VALUE_SCAN_MS, VALUE_IGNORED };
+#define LOAD_DEFAULT_NS (10 * NS_PER_MS)
+
+enum value { VALUE_FLAG, VALUE_TEXT, VALUE_SCAN_MS, VALUE_LOAD_PERIOD, VALUE_IGNORED };
 
 static const struct option_row {
 	const char *name;
@@ -29,6 +34,8 @@ static const struct option_row {
 	{ "foreground", 'f', VALUE_IGNORED, 0, NULL, "stay in the foreground (the default)" },
 	{ "scan-ms", 's', VALUE_SCAN_MS, offsetof(struct options, scan_ms), "N",
 	  "scan active processes every N ms (1 .. 1000, default 5)" },
+	{ "load-period", 'l', VALUE_LOAD_PERIOD, offsetof(struct options, load_ns), "TIME",
+	  "publish this guest's load so often (1ms .. 10s, default 10ms), or off" },
 	{ "no-grant", 'g', VALUE_FLAG, offsetof(struct options, no_grant), NULL,
 	  "share own pages by frame number, not by grant" },
 	{ "no-xen", 'x', VALUE_TEXT, offsetof(struct options, file), "FILE",
@@ -79,6 +86,42 @@ static int parse_scan_ms(const char *text, long *out, FILE *err)
 	return 0;
 }
 
+/* "10ms", "1s": in nanoseconds; 0: it is neither. */
+static int64_t parse_time(const char *text)
+{
+	char *end;
+	long v;
+
+	errno = 0;
+	v = strtol(text, &end, 10);
+	if (errno || text[0] < '0' || text[0] > '9' || v > GUEST_LOAD_PERIOD_MAX_NS / NS_PER_MS)
+		return 0;
+	if (!strcmp(end, "ms"))
+		return v * NS_PER_MS;
+	return !strcmp(end, "s") ? v * NS_PER_S : 0;
+}
+
+static int parse_load_period(const char *text, int64_t *out, FILE *err)
+{
+	int64_t ns = parse_time(text);
+	char shown[64];
+
+	if (!strcmp(text, "off")) {
+		*out = 0;
+		return 0;
+	}
+	if (ns < GUEST_LOAD_PERIOD_MIN_NS || ns > GUEST_LOAD_PERIOD_MAX_NS) {
+		utf8_escape(text, shown, sizeof(shown));
+		fprintf(err,
+			"resex-agent: --load-period takes 1ms to 10s, or off, not \"%s\": see "
+			"resex-agent --help\n",
+			shown);
+		return RESEX_USAGE;
+	}
+	*out = ns;
+	return 0;
+}
+
 static int set_option(struct options *o, const struct option_row *r, const char *arg, FILE *err)
 {
 	void *at = (char *)o + r->offset;
@@ -92,6 +135,8 @@ static int set_option(struct options *o, const struct option_row *r, const char 
 		break;
 	case VALUE_SCAN_MS:
 		return parse_scan_ms(arg, (long *)at, err);
+	case VALUE_LOAD_PERIOD:
+		return parse_load_period(arg, (int64_t *)at, err);
 	case VALUE_IGNORED:
 		break;
 	}
@@ -115,7 +160,9 @@ int options_parse(struct options *o, int argc, char **argv, FILE *err)
 	char error[256];
 	int letter, rc;
 
-	*o = (struct options){ .scan_ms = SCAN_MS_DEFAULT, .socket = AGENT_SOCKET };
+	*o = (struct options){ .scan_ms = SCAN_MS_DEFAULT,
+			       .load_ns = LOAD_DEFAULT_NS,
+			       .socket = AGENT_SOCKET };
 	for (size_t i = 0; i < ROWS; i++)
 		longs[i] = (struct option){ rows[i].name, rows[i].arg != NULL, NULL,
 					    rows[i].letter };

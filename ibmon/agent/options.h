@@ -4,12 +4,14 @@
 #define RESEX_AGENT_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "resex/exit.h"
 
 struct options {
 	long scan_ms;
+	int64_t load_ns;    /* between two samples of load; 0: none */
 	const char *file;   /* --no-xen: publish to this file */
 	const char *socket; /* of latencies */
 	bool no_grant, once, json, verbose, help, version;

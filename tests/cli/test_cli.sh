@@ -116,6 +116,17 @@ if "$build/resex-agent" --once >/dev/null 2>&1; then
 	mkdir "$dir/taken.node"
 	fails 14 resex-agent 'to file: Is a directory; check that FILE.node of --no-xen can be written' \
 		timeout 10 "$build/resex-agent" --no-xen "$dir/taken" --socket "$dir/agent.sock"
+	"$build/resex-agent" --no-xen "$dir/load" --socket "$dir/agent.sock" 2>/dev/null &
+	agent=$!
+	that 'the agent publishes the load of its guest' until_says '^1' grep -ac ERXU "$dir/load"
+	kill $agent
+	wait $agent
+	"$build/resex-agent" --load-period off --no-xen "$dir/load" --socket "$dir/agent.sock" 2>/dev/null &
+	agent=$!
+	that 'the agent publishes' until_says '^2 frame' cat "$dir/load.node"
+	that 'and no load' until_says '^0' grep -ac ERXU "$dir/load"
+	kill $agent
+	wait $agent
 fi
 
 fails 7 resex 'cannot reach resexd at .*/sock .*Try: systemctl start resexd' resex list

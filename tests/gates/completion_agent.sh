@@ -21,10 +21,11 @@ expect() {
 	exit 1
 }
 
-expect '--foreground --scan-ms --no-grant --no-xen --socket --once --json --verbose --help --version' ''
+expect '--foreground --scan-ms --load-period --no-grant --no-xen --socket --once --json --verbose --help --version' ''
 expect '--no-grant --no-xen' --once --no
 expect '' --scan-ms ''
 expect '' -s ''
+expect off --load-period ''
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 : >"$dir/a socket"

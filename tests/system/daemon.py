@@ -102,6 +102,9 @@ def with_agent(g, options=""):
 
 
 def start_agent(g, options=""):
+    """Without samples of load, which wake an emulated guest a hundred times a second."""
+    if "--load-period" not in options:
+        options += " --load-period off"
     g.sh("resex-agent --foreground " + options + " >/tmp/agent.log 2>&1 & echo $! >/tmp/agent.pid; "
          "i=0; until [ $i -ge 100 ] || grep -q . /tmp/agent.log && kill -0 $(cat /tmp/agent.pid); do "
          "usleep 50000; i=$((i+1)); done; sleep 0.3; kill -0 $(cat /tmp/agent.pid) || "

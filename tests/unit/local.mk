@@ -285,7 +285,7 @@ UNIT_AGENT = tests/unit/test_agent_maps tests/unit/test_agent_classify tests/uni
 	tests/unit/test_agent_book tests/unit/test_agent_latency tests/unit/test_agent_options \
 	tests/unit/test_agent_devices tests/unit/test_agent_procs \
 	tests/unit/test_agent_qpns tests/unit/test_agent_track \
-	tests/unit/test_agent_pagemap
+	tests/unit/test_agent_pagemap tests/unit/test_agent_load
 check_PROGRAMS += $(UNIT_AGENT)
 TESTS += $(UNIT_AGENT)
 tests_unit_test_agent_maps_SOURCES = tests/unit/test_agent_maps.c tests/unit/prop.h
@@ -302,10 +302,13 @@ tests_unit_test_agent_procs_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_qpns_SOURCES = tests/unit/test_agent_qpns.c tests/unit/prop.h
 tests_unit_test_agent_qpns_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_book_SOURCES = tests/unit/test_agent_book.c tests/unit/prop.h
-tests_unit_test_agent_book_LDADD = libagent.a libibmon.a $(UNIT_LIBS)
+tests_unit_test_agent_book_LDADD = libagent.a libibmon.a libshared.a $(ISAL_LIBS) $(UNIT_LIBS)
+tests_unit_test_agent_load_SOURCES = tests/unit/test_agent_load.c tests/unit/tmpdir.h \
+	tests/unit/prop.h
+tests_unit_test_agent_load_LDADD = libagent.a libload.a libshared.a libutil.a $(ISAL_LIBS) $(IBMON_LIBS)
 tests_unit_test_agent_latency_SOURCES = tests/unit/test_agent_latency.c tests/unit/tmpdir.h \
 	tests/unit/prop.h
-tests_unit_test_agent_latency_LDADD = libagent.a libutil.a $(IBMON_LIBS)
+tests_unit_test_agent_latency_LDADD = libagent.a libshared.a libutil.a $(ISAL_LIBS) $(IBMON_LIBS)
 tests_unit_test_agent_devices_SOURCES = tests/unit/test_agent_devices.c tests/unit/tmpdir.h
 tests_unit_test_agent_devices_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_track_SOURCES = tests/unit/test_agent_track.c
@@ -339,7 +342,7 @@ if CMOCKA
 check_PROGRAMS += tests/unit/test_report
 TESTS += tests/unit/test_report
 tests_unit_test_report_SOURCES = tests/unit/test_report.c tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_report_LDADD = libagent.a libresex-report.a libutil.a $(UNIT_LIBS)
+tests_unit_test_report_LDADD = libagent.a libresex-report.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
 endif
 
 if CMOCKA

@@ -38,6 +38,7 @@ TEST(no_options__are_the_documented_ones)
 
 	assert_int_equal(parse(&o, ""), 0);
 	assert_int_equal(o.scan_ms, 5);
+	assert_int_equal(o.load_ns, 10000000);
 	assert_string_equal(o.socket, "/run/resex/agent.sock");
 	assert_null(o.file);
 	assert_false(o.no_grant || o.once || o.json || o.verbose || o.help || o.version);
@@ -80,6 +81,25 @@ TEST(options__in_each_form_of_getopt_long__are_the_same)
 	}
 }
 
+TEST(load_period__is_a_time_or_off)
+{
+	static const struct {
+		const char *line;
+		int64_t ns;
+	} row[] = {
+		{ "--load-period 1ms", 1000000 },   { "-l10000ms", 10000000000 },
+		{ "--load-period=2s", 2000000000 }, { "-l 10s", 10000000000 },
+		{ "--load-period off", 0 },
+	};
+	struct options o;
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		if (parse(&o, row[i].line))
+			fail_msg("%s: said \"%s\"", row[i].line, said);
+		assert_int_equal(o.load_ns, row[i].ns);
+	}
+}
+
 TEST(help_and_version__in_each_form__are_asked_for)
 {
 	struct options o;
@@ -104,6 +124,13 @@ TEST(wrong_usage__is_one_sentence_with_the_value)
 		{ "--scan-ms 5x", "--scan-ms takes 1 to 1000 milliseconds, not \"5x\"" },
 		{ "--scan-ms=5x", "--scan-ms takes 1 to 1000 milliseconds, not \"5x\"" },
 		{ "-s0", "--scan-ms takes 1 to 1000 milliseconds, not \"0\"" },
+		{ "-l 0ms", "--load-period takes 1ms to 10s, or off, not \"0ms\": see" },
+		{ "-l 11s", "--load-period takes 1ms to 10s, or off, not \"11s\"" },
+		{ "-l 10001ms", "--load-period takes 1ms to 10s, or off, not \"10001ms\"" },
+		{ "-l 10", "--load-period takes 1ms to 10s, or off, not \"10\"" },
+		{ "-l 10us", "--load-period takes 1ms to 10s, or off, not \"10us\"" },
+		{ "-l -1s", "--load-period takes 1ms to 10s, or off, not \"-1s\"" },
+		{ "-l 99999999999999999999s", "or off, not \"99999999999999999999s\"" },
 		{ "--scan-ms", "--scan-ms needs a value: see resex-agent --help" },
 		{ "-1js", "-s needs a value: see resex-agent --help" },
 		{ "--fast", "unknown option \"--fast\": see resex-agent --help" },
@@ -133,6 +160,7 @@ TEST(help__names_every_option)
 	options_help(f);
 	fclose(f);
 	assert_non_null(strstr(text, "--scan-ms N"));
+	assert_non_null(strstr(text, "--load-period TIME"));
 	assert_non_null(strstr(text, "--no-grant"));
 	assert_non_null(strstr(text, "--once"));
 	assert_non_null(strstr(text, "--no-xen FILE"));
