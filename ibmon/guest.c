@@ -76,19 +76,19 @@ static void free_pages(struct guest_mon *g, bool unused_only)
 }
 
 /* The sampler reads the registry page too, so it is released like a ring. */
-static int registry_leave(struct guest_mon *g)
+int page_leave(struct guest_mon *g, const volatile void **page)
 {
 	struct leaving_page *p;
 
-	if (!g->registry)
+	if (!*page)
 		return 0;
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
-	p->addr = g->registry;
+	p->addr = *page;
 	p->next = g->leaving_pages;
 	g->leaving_pages = p;
-	g->registry = NULL;
+	*page = NULL;
 	return 0;
 }
 
@@ -102,9 +102,12 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref)
 	 */
 	if (ref && g->registry && ref->type == g->ref.type && ref->ref == g->ref.ref)
 		return 0;
-	rc = registry_leave(g);
+	rc = page_leave(g, &g->registry);
+	if (!rc)
+		rc = load_leave(g);
 	if (rc)
 		return rc;
+	g->load_ref = (struct guest_ref){ 0 };
 	while (g->rings)
 		remove_slot(g, g->rings - 1);
 	latencies_leave(g);
@@ -184,6 +187,8 @@ void guest_close(struct guest_mon *g)
 	free_pages(g, false);
 	if (g->registry)
 		unmap_page(g, g->registry);
+	if (g->load)
+		unmap_page(g, g->load);
 	free(g->reg);
 	free(g);
 }
@@ -466,6 +471,7 @@ int guest_refresh(struct guest_mon *g, struct mono now)
 	if (may_release) {
 		/* pages that cannot be mapped are not read */
 		changed |= latencies_reconcile(g, now, &later);
+		changed |= load_reconcile(g, now, &later);
 		g->more |= later;
 	}
 	if (!g->more)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * guest: one guest's registry, rings and latency pages, mapped and kept up to date.
+ * guest: one guest's registry, rings, latency and load pages, mapped and kept up to date.
  *
- * Control thread only. The sampler reads the rings and latency pages through
+ * Control thread only. The sampler reads the rings, latency and load pages through
  * a guest_set (src/tick/handover.h) that the control thread builds from here; the
  * sampler adopts it at the start of a tick. A ring or page that disappears is first left
  * out of the next set, and unmapped only after the sampler has acknowledged a
@@ -38,7 +38,7 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref);
  * at most GUEST_MAPS_MAX map calls (the rest at the next call), whatever the guest
  * does. A ring whose map failed is not tried again until its descriptor (id or
  * frames) changes; one whose memory is at fault comes back (guest_back.c).
- * 1: the set of rings or of latency pages changed and must be published; 0: no change;
+ * 1: the set of rings, latency or load pages changed and must be published; 0: no change;
  * -EAGAIN: not now, call again later; -errno: the registry as a whole is at fault
  * (guest_state says why). A registry that stays half-written for GUEST_TORN_MS is at
  * fault, too.
@@ -85,6 +85,9 @@ uint32_t guest_unreadable(const struct guest_mon *g);
 
 /* The latency pages likewise. */
 uint32_t guest_latency_pages(const struct guest_mon *g, struct latency_page **out, uint32_t max);
+
+/* The load page; NULL: none. */
+const volatile void *guest_load_page(const struct guest_mon *g);
 
 /*
  * What a set needs besides its rings: the mapped registry page (NULL when not

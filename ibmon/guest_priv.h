@@ -95,6 +95,8 @@ struct guest_mon {
 	struct latency_slot *latency[GUEST_LATENCIES_MAX];
 	uint32_t latencies;
 	struct latency_slot *leaving_latencies;
+	const volatile void *load; /* the load page; NULL: none */
+	struct guest_ref load_ref; /* as the registry named it last */
 
 	struct missed missed;
 
@@ -158,5 +160,12 @@ void back_plan(struct guest_mon *g);
 bool latencies_reconcile(struct guest_mon *g, struct mono now, bool *later);
 void latencies_leave(struct guest_mon *g);
 void latencies_reap(struct guest_mon *g);
+
+/* guest.c: a page that the sampler reads: guest_reap unmaps it. *page is NULL then. -ENOMEM. */
+int page_leave(struct guest_mon *g, const volatile void **page);
+
+/* guest_load.c: as with latency pages; *later is only set, never cleared. */
+bool load_reconcile(struct guest_mon *g, struct mono now, bool *later);
+int load_leave(struct guest_mon *g);
 
 #endif

@@ -3,7 +3,7 @@ noinst_LIBRARIES += libibmon.a
 libibmon_a_SOURCES = \
 	include/resex/guest_abi.h \
 	ibmon/guest.c ibmon/guest.h ibmon/guest_priv.h \
-	ibmon/guest_latency.c ibmon/guest_map.c ibmon/guest_back.c ibmon/guest_kept.c ibmon/guest_missed.c ibmon/guest_missed.h ibmon/guest_show.c \
+	ibmon/guest_latency.c ibmon/guest_load.c ibmon/guest_map.c ibmon/guest_back.c ibmon/guest_kept.c ibmon/guest_missed.c ibmon/guest_missed.h ibmon/guest_show.c \
 	ibmon/latency.c ibmon/latency.h \
 	ibmon/ring/mtu.c ibmon/ring/mtu.h \
 	ibmon/registry.c ibmon/registry.h \
@@ -11,5 +11,5 @@ libibmon_a_SOURCES = \
 	ibmon/ring/ring.c ibmon/ring/ring.h ibmon/ring/ops.h \
 	ibmon/ring/rxe.c ibmon/ring/rxe.h ibmon/ring/rxe_sq.h \
 	ibmon/ring/rxe_cq.c ibmon/ring/rxe_psn.c ibmon/ring/rxe_run.c \
-	ibmon/scan.c ibmon/scan.h \
+	ibmon/scan.c ibmon/scan.h ibmon/scan_load.c \
 	ibmon/totals.c

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * scan: read all rings and latency pages of one guest once a tick.
+ * scan: read all rings and latency pages of one guest once a tick; copy its load page when asked.
  *
  * Sampler thread; never blocks, never allocates, bounded work a call.
  */
@@ -59,6 +59,7 @@ struct scan_guest {
 	uint32_t generation;		/* of the walk that found the rings */
 	uint32_t latencies;
 	struct latency_page *latency[GUEST_LATENCIES_MAX];
+	const volatile void *load; /* NULL: none */
 	struct scan_ring ring[];
 };
 
@@ -83,6 +84,12 @@ enum { SCAN_LATENCIES_MAX = 256 }; /* samples read a call, the same number of ea
  */
 void scan_guest(struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struct report *rep,
 		struct window *whole, struct scan_result *res);
+
+/*
+ * Copy the load page of g, once, and nothing of it is believed: see src/load/claim.h. Called once a
+ * period of loads, not in each scan. False: there is none.
+ */
+bool scan_load(const struct scan_guest *g, struct guest_load_page *copy);
 
 /*
  * The rings of g may leave: look at those that are rested, and add to *u as scan_guest would. A

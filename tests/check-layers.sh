@@ -68,6 +68,7 @@ ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h
 ibmon/report/*         resex/report.h resex/agent_socket.h @libc
 ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ config.h @libc
 ibmon/ring/*           ibmon/ring/ src/core/ src/util/ resex/guest_abi.h config.h @libc
+ibmon/scan_load*       ibmon/scan.h src/util/seqread.h @pure
 ibmon/scan*            ibmon/ !ibmon/agent/ !ibmon/ring/ ibmon/ring/ring.h ibmon/ring/ring_priv.h ibmon/ring/mtu.h src/core/ @libc
 ibmon/*                ibmon/ !ibmon/agent/ !ibmon/ring/ ibmon/ring/ring.h src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/agent_socket.h resex/exit.h config.h @libc jansson.h infiniband/ rdma/
@@ -307,6 +308,7 @@ ibmon/plant.c|ops->set_cap(s, 1, cap);|may not name set_cap
 ibmon/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not call clock_gettime
 ibmon/agent/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
 ibmon/agent/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
+ibmon/scan_load_plant.c|#include "ibmon/registry.h"|may not include ibmon/registry.h
 ibmon/agent/plant.c|#include "src/load/load.h"|may not include src/load/load.h
 ibmon/agent/load_page_plant.c|#include "src/load/index.h"|may not include src/load/index.h
 ibmon/agent/book_plant.c|#include "src/shared/region.h"|may not include src/shared/region.h

@@ -30,6 +30,7 @@ static struct scan_guest *scan_new(const struct guest_entry *g)
 	sg->slot = g->slot;
 	sg->rings = guest_rings(g->mon, sg->ring, FLOW_RINGS_MAX);
 	sg->latencies = guest_latency_pages(g->mon, sg->latency, GUEST_LATENCIES_MAX);
+	sg->load = guest_load_page(g->mon);
 	guest_scan_view(g->mon, &sg->registry, &sg->generation);
 	return sg;
 }

@@ -626,7 +626,11 @@ RIG_TEST(reap_pending__as_many_rings_as_allowed__another_waits)
 
 static void scribble(struct prop *p, struct fake_guest *g)
 {
-	switch (prop_range(p, 0, 6)) {
+	switch (prop_range(p, 0, 7)) {
+	case 6:
+		fake_registry(g)->load = (struct guest_ref){ GUEST_REF_FRAME, 0,
+							     prop_range(p, 0, FAKE_FRAMES + 3) };
+		break;
 	case 5:
 		fake_registry(g)->latencies = (uint32_t)prop_range(p, 0, GUEST_LATENCIES_MAX);
 		fake_registry(g)->latency[prop_range(p, 0, GUEST_LATENCIES_MAX - 1)] =
