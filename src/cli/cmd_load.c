@@ -4,6 +4,43 @@
 #include "src/cli/cmds.h"
 #include "src/cli/request.h"
 
+static const struct column source_columns[] = {
+	{ "NODE", "node", 1 },	   { "SOURCE", "source", 1 },	{ "USED", "used", 1 },
+	{ "LOAD", "load", 0 },	   { "RUNNING", "running", 0 }, { "CPUS", "cpus", 0 },
+	{ "AGE-MS", "age_ms", 0 }, { "NOTE", "note", 1 },	{ 0 },
+};
+
+/* A row for each source of a node; of one that has only one here, what is published. */
+static void add_sources(json_t *rows, json_t *node)
+{
+	json_t *sources = json_object_get(node, "sources"), *s;
+	size_t i;
+
+	json_array_foreach(sources, i, s) {
+		json_object_set(s, "node", json_object_get(node, "node"));
+		json_array_append(rows, s);
+	}
+	if (json_array_size(sources))
+		return;
+	json_object_set_new(node, "used", json_true());
+	json_array_append(rows, node);
+}
+
+static int list_sources(struct cli *c)
+{
+	json_t *r = NULL, *rows = json_array(), *node;
+	int rc = request_reply(c, "load-list", NULL, &r);
+	size_t i;
+
+	json_array_foreach(json_object_get(r, "nodes"), i, node)
+		add_sources(rows, node);
+	if (!rc && r)
+		table_print(stdout, rows, source_columns);
+	json_decref(rows);
+	json_decref(r);
+	return rc;
+}
+
 int run_load_list(struct cli *c)
 {
 	static const struct column cols[] = {
@@ -15,7 +52,23 @@ int run_load_list(struct cli *c)
 		{ "NOTE", "note", 1 },	   { 0 },
 	};
 
-	return no_arguments(c) ? RESEX_USAGE : request_rows(c, "load-list", NULL, "nodes", cols);
+	if (no_arguments(c))
+		return RESEX_USAGE;
+	return c->options.all_sources ? list_sources(c)
+				      : request_rows(c, "load-list", NULL, "nodes", cols);
+}
+
+/* Of a guest of this host: both, below what is published. */
+static void show_sources(json_t *node)
+{
+	json_t *rows = json_array();
+
+	if (json_array_size(json_object_get(node, "sources"))) {
+		putchar('\n');
+		add_sources(rows, node);
+		table_print(stdout, rows, source_columns);
+	}
+	json_decref(rows);
 }
 
 int run_load_show(struct cli *c)
@@ -51,8 +104,10 @@ int run_load_show(struct cli *c)
 	if (c->argc != 1)
 		return usage_error(c, "load-show: exactly one node is required");
 	rc = request_reply(c, "load-show", json_pack("{s:s}", "node", c->argv[0]), &r);
-	if (!rc && r)
+	if (!rc && r) {
 		table_card(stdout, r, fields);
+		show_sources(r);
+	}
 	json_decref(r);
 	return rc;
 }

@@ -28,6 +28,8 @@ struct option_row {
 static const struct option_row rows[] = {
 	{ "all-hosts", NULL, "show the guests of all hosts of the cluster",
 	  AT(all_hosts), VALUE_FLAG, OPT_ALL_HOSTS, 0 },
+	{ "all-sources", NULL, "show of guests what the hypervisor and their agents say",
+	  AT(all_sources), VALUE_FLAG, OPT_ALL_SOURCES, 0 },
 	{ "file", "FILE", "take policy and parameters from FILE",
 	  AT(file), VALUE_TEXT, OPT_FILE, 'f' },
 	{ "undo", NULL, "let policies cap the guest again",

@@ -20,12 +20,13 @@ enum option_set {
 	OPT_FORCE = 1 << 4,
 	OPT_EVENTS = 1 << 5, /* --follow and --lines */
 	OPT_DRY_RUN = 1 << 6,
+	OPT_ALL_SOURCES = 1 << 7,
 };
 
 struct options {
 	const char *socket;
 	bool json, help, version;
-	bool all_hosts, undo, force, dry_run, follow;
+	bool all_hosts, all_sources, undo, force, dry_run, follow;
 	const char *file; /* NULL: not given */
 	long lines;	  /* -1: not given */
 };

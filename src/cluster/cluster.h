@@ -17,6 +17,7 @@
 #include "src/conf/cluster_change.h"
 #include "src/guests/guests.h"
 #include "resex/load_abi.h"
+#include "src/load/agree.h"
 #include "src/util/log.h"
 
 struct cluster;
@@ -114,6 +115,22 @@ struct cluster_node_seen {
 /* Of conf->node[i]. Valid until the next call for its host, or cluster_work. */
 void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
 		      struct cluster_node_seen *s);
+
+struct cluster_source {
+	struct load_record load; /* beat 0: none; sampled_ns: by the clock of this host */
+	int index;		 /* as cluster_node_seen, or < 0 */
+};
+
+/* A guest of this host, as the hypervisor counts it and as its agent says. */
+struct cluster_sources {
+	struct cluster_source hv, agent;
+	bool believed;	 /* the agent's is published, else the hypervisor's */
+	const char *why; /* the load page has no record now; NULL: it has, or there is none */
+	struct load_agree agree;
+};
+
+/* Of conf->node[i], until the next cluster_work. NULL: it is no guest of this host. */
+const struct cluster_sources *cluster_sources_see(const struct cluster *c, uint32_t i);
 
 struct cluster_lock {
 	const struct cluster_service *service;

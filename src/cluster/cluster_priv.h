@@ -14,6 +14,7 @@
  *	worker_hosts.c	events of the transport, heartbeats
  *	worker_load.c	this host's load as a node, and the indices of all nodes
  *	worker_guests.c	loads of its guests that are nodes
+ *	worker_claims.c	what these guests say of themselves, and whether it is believed
  *	worker_reload.c	new settings come into force
  *	agree.c		which hosts hold the same settings
  *	locks.c		lock words of the services: read and broken
@@ -27,6 +28,8 @@
 #include "src/cluster/agree.h"
 #include "src/cluster/cluster.h"
 #include "src/cluster/exchange.h"
+#include "src/load/agree.h"
+#include "src/load/claim.h"
 #include "src/load/index.h"
 #include "src/load/kmod.h"
 #include "src/load/load.h"
@@ -153,6 +156,12 @@ struct guest_node {
 	struct load_guest figures;
 	uint64_t beat;
 	struct mono sampled;
+	struct load_record hv; /* the hypervisor's newest; beat 0: none */
+	struct load_window hv_window, said_window;
+	struct load_claim claim;
+	struct load_agree agree;
+	int page_rc;   /* of the newest load_claim_take() */
+	bool believed; /* what it says is published */
 };
 
 /* Opened and closed by control; in between only the thread uses it. */
@@ -225,7 +234,17 @@ void worker_close_guests(struct worker *w);
 /* Control has published which guests there are. */
 void worker_name_guests(struct worker *w, const struct publication *p);
 /* Publish their loads, if the sampler has new figures; of some may be none. */
-void worker_guests(struct worker *w);
+void worker_guests(struct worker *w, struct mono now, int64_t wall_ns);
+/*
+ * r is the hypervisor's newest record of a guest, of which these are the figures. Take what the
+ * guest says itself, and put it into r if it is believed. False: then nothing is new.
+ */
+bool worker_claim(struct worker *w, struct guest_node *g, const struct guest_load *of,
+		  struct load_record *r, struct mono now, int64_t wall_ns);
+/* Another domain has the name. */
+void worker_end_claim(struct guest_node *g);
+/* Show control both. */
+void worker_pass_sources(struct worker *w);
 /* Copy the nodes of a host, with the index of each. */
 void worker_nodes(struct worker *w, uint16_t host, const struct peer_seen *p,
 		  struct node_copy out[static REGION_NODES_MAX]);

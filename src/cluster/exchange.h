@@ -125,6 +125,12 @@ struct rest_copies {
 	struct rest_copy copy[SPSC_BUFFERS];
 };
 
+/* Both loads of this host's guests that are nodes, by the node's number. */
+struct source_copies {
+	struct spsc_latest at;
+	struct cluster_sources copy[SPSC_BUFFERS][REGION_NODES_MAX];
+};
+
 /* An event for the operator; without a kind: a line of the log at this level. */
 struct notice {
 	int64_t wall_ns;
@@ -147,6 +153,7 @@ struct exchange {
 	/* By number - 1. NULL: never configured. One that was left out keeps its place. */
 	struct host_copies *host[REGION_HOSTS_MAX];
 	struct rest_copies rest;
+	struct source_copies sources;
 	struct notice_ring notices;
 	int worker_fd;	/* eventfd: a request, or stop */
 	int control_fd; /* eventfd: a notice, or an answer */

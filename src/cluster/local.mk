@@ -11,6 +11,7 @@ libcluster_a_SOURCES = \
 	src/cluster/publish.c \
 	src/cluster/thread.c \
 	src/cluster/worker.c \
+	src/cluster/worker_claims.c \
 	src/cluster/worker_guests.c \
 	src/cluster/worker_hosts.c \
 	src/cluster/worker_load.c \

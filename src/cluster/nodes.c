@@ -75,6 +75,12 @@ void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
 	s->index = n->index < 0 ? -1 : n->index;
 	s->age_ns = mono_sub(now, n->seen.moved);
 	s->state = CLUSTER_NODE_FRESH;
+	if (s->load->flags & LOAD_DISAGREES)
+		snprintf(s->note, sizeof(s->note),
+			 "the guest says otherwise than the hypervisor, which is believed: see "
+			 "resex "
+			 "load-show %s on %s",
+			 s->conf->name, s->host->name);
 	if (s->age_ns <= c->conf->load.stale_ns)
 		return;
 	s->state = CLUSTER_NODE_STALE;
@@ -84,4 +90,15 @@ void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
 	else if (!is_gone(n, s))
 		snprintf(s->note, sizeof(s->note), "%s no longer samples it: see its log",
 			 s->host->name);
+}
+
+const struct cluster_sources *cluster_sources_see(const struct cluster *c, uint32_t i)
+{
+	const struct cluster_node *n = &c->conf->node[i];
+	struct source_copies *s = &c->x->sources;
+
+	if (!*n->guest || n->host != c->conf->host[c->conf->self].number)
+		return NULL;
+	spsc_latest_get(&s->at);
+	return &s->copy[s->at.front][n->number];
 }

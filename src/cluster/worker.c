@@ -296,10 +296,11 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 	if (has_nodes(w) && is_due(&w->load_due, w->conf->load.period_ns, now)) {
 		if (w->load)
 			worker_load(w, now, wall_ns);
-		worker_guests(w);
+		worker_guests(w, now, wall_ns);
 	}
 	if (is_due(&w->scan_due, cluster_scan_ns(w->conf), now)) {
 		begin_scan(w, now, wall_ns);
+		worker_pass_sources(w);
 		hosts_change = true;
 	}
 	if (all_forgotten(w) || hosts_change)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * worker_guests: the loads of guests of this host that are nodes, as the hypervisor counts them
- * (LOAD_HV), in the part "load" of its region, beside the host's own (worker_load.c).
+ * worker_guests: the load of guests of this host that are nodes, as the hypervisor counts it
+ * (LOAD_HV) or as the guest says it (worker_claims.c), in the part "load" of its region, beside the
+ * host's own (worker_load.c).
  *
  *	control --names of guests, with each publication-->  which domain a node is
  *	sampler --figures of domains, each load.period---->  load record
@@ -43,6 +44,7 @@ static void end_history(struct guest_node *g)
 		load_hv.close(g->load);
 	g->load = NULL;
 	g->beat = 0;
+	worker_end_claim(g);
 }
 
 void worker_close_guests(struct worker *w)
@@ -111,7 +113,7 @@ static const struct guest_load *find_load(const struct guest_node *g, const stru
 
 /* 0 or -errno: the next figures may do. */
 static int sample(struct worker *w, struct guest_node *g, const struct guest_load *of,
-		  struct mono at)
+		  struct mono at, struct mono now, int64_t wall_ns)
 {
 	int64_t period = w->conf->load.period_ns;
 	struct load_record r = { .node = g->number,
@@ -136,11 +138,12 @@ static int sample(struct worker *w, struct guest_node *g, const struct guest_loa
 		r.flags |= LOAD_OVERRUN;
 	g->beat = r.beat;
 	g->sampled = at;
-	region_publish_load(&w->region, &r);
+	if (worker_claim(w, g, of, &r, now, wall_ns))
+		region_publish_load(&w->region, &r);
 	return 0;
 }
 
-void worker_guests(struct worker *w)
+void worker_guests(struct worker *w, struct mono now, int64_t wall_ns)
 {
 	const struct guest_loads *l;
 	bool changed = false;
@@ -151,7 +154,7 @@ void worker_guests(struct worker *w)
 	for (uint32_t i = 0; i < w->guest_nodes; i++) {
 		struct guest_node *g = &w->guest_node[i];
 		const struct guest_load *of = g->domid ? find_load(g, l) : NULL;
-		bool up = of && !sample(w, g, of, l->time);
+		bool up = of && !sample(w, g, of, l->time, now, wall_ns);
 
 		changed |= up != g->up;
 		g->up = up;

@@ -62,6 +62,75 @@ static void put_load(json_t *o, const struct load_record *l)
 	put_u(o, "latency_ns", l->latency_ns);
 }
 
+/* --- of a guest of this host: as the hypervisor counts it, and as its agent says ---------- */
+
+#define CPUS(mcpu) (mcpu) / 1000, (mcpu) % 1000 / 10
+
+/* Why what the agent says is not used; "". */
+static void agent_note(const struct cluster_sources *s, char note[static 160])
+{
+	const struct load_agree *a = &s->agree;
+
+	note[0] = 0;
+	if (s->believed)
+		return;
+	if (s->why)
+		snprintf(note, 160, "its load page: %s", s->why);
+	else if (!s->agent.load.beat)
+		snprintf(note, 160, "its agent publishes none: see resex-agent(8)");
+	else if (a->disagrees && a->known)
+		snprintf(note, 160,
+			 "it disagrees: it says %u.%02u CPUs used and %u.%02u taken; counted are "
+			 "%u.%02u, and %u.%02u waiting",
+			 CPUS(a->used_mcpu), CPUS(a->steal_mcpu), CPUS(a->cpu_mcpu),
+			 CPUS(a->wait_mcpu));
+	else if (a->disagrees)
+		snprintf(note, 160, "it disagreed: it must agree for %d seconds", LOAD_AGREE_GOOD);
+	else
+		snprintf(note, 160, "it was not compared for a second yet, or is silent");
+}
+
+static json_t *source_row(const struct cluster_source *s, const char *name, bool used,
+			  const char *note, struct mono now)
+{
+	json_t *o = json_object();
+
+	put_s(o, "source", name);
+	put_b(o, "used", used);
+	json_object_set_new(o, "load", s->index < 0 ? json_null() : json_integer(s->index));
+	put_ms(o, "age_ms", s->load.beat ? now.ns - s->load.sampled_ns : -1);
+	put_s(o, "note", note);
+	if (s->load.beat)
+		put_load(o, &s->load);
+	return o;
+}
+
+/* In 1/1000 of a CPU, of the newest second; null: there was none yet. */
+static json_t *compared(const struct load_agree *a)
+{
+	return a->known ? json_pack("{s:i,s:i,s:i,s:i}", "used", (int)a->used_mcpu, "taken",
+				    (int)a->steal_mcpu, "counted", (int)a->cpu_mcpu, "waited",
+				    (int)a->wait_mcpu)
+			: json_null();
+}
+
+/* Other hosts know only what is published. */
+static json_t *source_rows(const struct cluster *cl, uint32_t i, struct mono now)
+{
+	const struct cluster_sources *s = cluster_sources_see(cl, i);
+	json_t *arr = json_array(), *agent;
+	char note[160];
+
+	if (!s || !s->hv.load.beat)
+		return arr;
+	agent_note(s, note);
+	agent = source_row(&s->agent, "agent", s->believed, note, now);
+	json_object_set_new(agent, "compared", compared(&s->agree));
+	json_array_append_new(arr, agent);
+	json_array_append_new(arr, source_row(&s->hv, "hv", !s->believed, "", now));
+	return arr;
+}
+
 /* Of a node that was never read, only what cluster.json says of it is known. */
 static json_t *load_row(const struct cluster *cl, uint32_t i, struct mono now)
 {
@@ -82,6 +151,7 @@ static json_t *load_row(const struct cluster *cl, uint32_t i, struct mono now)
 	put_s(o, "note", s.note);
 	if (s.load)
 		put_load(o, s.load);
+	json_object_set_new(o, "sources", source_rows(cl, i, now));
 	return o;
 }
 

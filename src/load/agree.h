@@ -13,9 +13,9 @@
  * either: a guest that lies gets no requests by being new.
  *
  * used is busy, irq and softirq. The hypervisor does not count what it gave to others, nor does a
- * guest's kernel count that as busy: it is the guest's steal, and the hypervisor's wait. A guest that
- * is capped, and hides its steal, would look as if it could do more. So it also disagrees when used
- * and steal together are so much below the hypervisor's CPU time and wait.
+ * guest's kernel count that as busy: it is the guest's steal, and the hypervisor's wait. A guest
+ * that is capped, and hides its steal, would look as if it could do more. So it also disagrees when
+ * used and steal together are so much below the hypervisor's CPU time and wait.
  */
 #ifndef RESEX_LOAD_AGREE_H
 #define RESEX_LOAD_AGREE_H

@@ -4,12 +4,13 @@
 
 static void put_guest(struct guest_loads *l, const struct slot *sl)
 {
-	l->guest[l->guests++] = (struct guest_load){
-		.key = sl->guest->key,
-		.vcpus = sl->vcpus,
-		.cpu_ns = sl->cpu_prev,
-		.runnable_ns = sl->runnable_ns,
-	};
+	struct guest_load *to = &l->guest[l->guests++];
+
+	to->key = sl->guest->key;
+	to->vcpus = sl->vcpus;
+	to->cpu_ns = sl->cpu_prev;
+	to->runnable_ns = sl->runnable_ns;
+	to->claims = scan_load(sl->guest->scan, &to->page);
 }
 
 void sampler_loads(struct sampler *s, struct mono now)

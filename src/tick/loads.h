@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * loads: what guests used of CPUs, and for how long they wanted one, from the sampler to the
- * cluster's thread, which publishes it of guests that are nodes (src/cluster/worker_guests.c).
+ * loads: what guests used of CPUs, for how long they wanted one, and what they say themselves, from
+ * the sampler to the cluster's thread. It publishes that of guests that are nodes
+ * (src/cluster/worker_guests.c).
  *
  *	sampler --all guests, each load.period, the newest--> cluster's thread
  */
 #ifndef RESEX_TICK_LOADS_H
 #define RESEX_TICK_LOADS_H
 
+#include <stdbool.h>
+
+#include "ibmon/scan.h"
 #include "src/core/flow.h"
 #include "src/core/spsc.h"
 #include "src/core/units.h"
@@ -23,6 +27,8 @@ struct guest_load {
 	 * guest. Each tick looks once, and counts the time since the tick before it.
 	 */
 	uint64_t runnable_ns;
+	bool claims;		     /* its agent has a load page */
+	struct guest_load_page page; /* a copy, in which nothing was checked */
 };
 
 struct guest_loads {

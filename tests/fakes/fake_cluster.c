@@ -153,6 +153,11 @@ void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
 	s->load = s->state == CLUSTER_NODE_UNREAD ? NULL : &c->load;
 }
 
+const struct cluster_sources *cluster_sources_see(const struct cluster *c, uint32_t i)
+{
+	return i || !c->sources.hv.load.beat ? NULL : &c->sources;
+}
+
 int cluster_break(struct cluster *c, uint32_t i, bool force, uint64_t *ticket)
 {
 	(void)i;

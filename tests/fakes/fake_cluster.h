@@ -12,6 +12,7 @@ struct cluster {
 	struct cluster_lock lock[4];
 	struct cluster_node_seen node[3]; /* conf, host and load are filled in */
 	struct load_record load;
+	struct cluster_sources sources; /* of the first one; hv.load.beat 0: there are none */
 	struct region_host host;
 	struct region_guest guest[3];
 	bool quorate;

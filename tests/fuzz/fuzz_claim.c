@@ -5,8 +5,8 @@
  * goes back, and a guest that says other than the hypervisor counted is not believed for long.
  *
  * Input: steps of a byte op, one argument byte, and for some ops more:
- *	op % 8: 0 look; 1 write a word anywhere; 2 set a field and publish by the rule; 3 publish again;
- *	4 cut: half of a new record; 5 magic; 6 an honest sample; 7 time passes
+ *	op % 8: 0 look; 1 write a word anywhere; 2 set a field and publish by the rule; 3 publish
+ *	again; 4 cut: half of a new record; 5 magic; 6 an honest sample; 7 time passes
  */
 #include <errno.h>
 
@@ -98,6 +98,7 @@ static void look(struct guest *g)
 	if (rc == 1) {
 		struct load_used u = { .at = g->now,
 				       .used_ns = load_claim_used(&g->c.record),
+				       .steal_ns = g->c.record.steal_ns,
 				       .cpu_ns = g->cpu_ns,
 				       .late_ns = g->c.late_ns,
 				       .cpus = g->c.record.cpus };

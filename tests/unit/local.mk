@@ -135,7 +135,7 @@ UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sa
 	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_cluster_change tests/unit/test_policy_load \
 	tests/unit/test_guests \
 	tests/unit/test_agree tests/unit/test_cluster_reload \
-	tests/unit/test_cluster tests/unit/test_cluster_loads tests/unit/test_cluster_locks tests/unit/test_cluster_thread \
+	tests/unit/test_cluster tests/unit/test_cluster_claims tests/unit/test_cluster_loads tests/unit/test_cluster_locks tests/unit/test_cluster_thread \
 	tests/unit/test_guests_rings tests/unit/test_guests_store tests/unit/test_guests_sim tests/unit/test_guests_log \
 	tests/unit/test_guests_caps tests/unit/test_own tests/unit/test_control_proto tests/unit/test_control_cmds \
 	tests/unit/test_control_set tests/unit/test_control_cluster tests/unit/test_guests_conf tests/unit/test_guests_cross \
@@ -145,7 +145,7 @@ TESTS += $(UNIT_DAEMON)
 tests_unit_test_handover_SOURCES = tests/unit/test_handover.c tests/unit/prop.h
 tests_unit_test_handover_LDADD = $(DAEMON_LIBS) $(UNIT_LIBS)
 SAMPLER_RIG = tests/unit/sampler_rig.h tests/unit/prop.h tests/fakes/fake_host.c tests/fakes/fake_host.h
-SAMPLER_LIBS = $(DAEMON_LIBS) libpolicies.a libutil.a libcore.a $(UNIT_LIBS)
+SAMPLER_LIBS = $(DAEMON_LIBS) libibmon.a libpolicies.a libutil.a libcore.a $(UNIT_LIBS)
 tests_unit_test_sampler_SOURCES = tests/unit/test_sampler.c $(SAMPLER_RIG)
 tests_unit_test_sampler_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_unread_SOURCES = tests/unit/test_unread.c tests/unit/prop.h
@@ -200,6 +200,8 @@ tests_unit_test_cluster_reload_LDADD = $(GUESTS_LIBS)
 CLUSTER_RIG = tests/unit/cluster_rig.h $(GUESTS_RIG)
 tests_unit_test_cluster_SOURCES = tests/unit/test_cluster.c $(CLUSTER_RIG)
 tests_unit_test_cluster_LDADD = $(GUESTS_LIBS)
+tests_unit_test_cluster_claims_SOURCES = tests/unit/test_cluster_claims.c $(CLUSTER_RIG)
+tests_unit_test_cluster_claims_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_loads_SOURCES = tests/unit/test_cluster_loads.c $(CLUSTER_RIG)
 tests_unit_test_cluster_loads_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_locks_SOURCES = tests/unit/test_cluster_locks.c $(CLUSTER_RIG)

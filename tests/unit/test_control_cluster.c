@@ -232,6 +232,61 @@ WITH_CALL(load_list__of_a_guest__has_no_figures_that_the_hypervisor_does_not_kno
 	assert_int_equal(num(n, "running"), 0);
 }
 
+/* What the agent says, and why it is not used. */
+static const json_t *agent_row(void **state)
+{
+	const json_t *r = ask(*state, "load-show", "'node':'n1'");
+
+	r = json_object_get(r, "sources");
+	assert_int_equal(json_array_size(r), 2);
+	assert_string_equal(str(json_array_get(r, 1), "source"), "hv");
+	assert_string_equal(str(json_array_get(r, 1), "note"), "");
+	assert_true(json_boolean_value(json_object_get(json_array_get(r, 0), "used")) !=
+		    json_boolean_value(json_object_get(json_array_get(r, 1), "used")));
+	return json_array_get(r, 0);
+}
+
+WITH_CALL(load_show__of_a_guest__has_both_sources_and_what_disagrees)
+{
+	struct cluster *c = with_cluster(*state);
+	struct cluster_sources *s = &c->sources;
+	const json_t *r;
+
+	assert_int_equal(json_array_size(json_object_get(ask(*state, "load-show", "'node':'n1'"),
+							 "sources")),
+			 0);
+	s->hv = (struct cluster_source){ .load = { .source = LOAD_HV, .beat = 9 }, .index = 750 };
+	s->agent.index = -EAGAIN;
+	r = agent_row(state);
+	assert_string_equal(str(r, "source"), "agent");
+	assert_string_equal(str(r, "note"), "its agent publishes none: see resex-agent(8)");
+	assert_true(json_is_null(json_object_get(r, "load")));
+	assert_true(json_is_null(json_object_get(r, "age_ms")));
+	s->agent = (struct cluster_source){ .load = { .source = LOAD_ULM, .beat = 9 }, .index = 5 };
+	r = agent_row(state);
+	assert_string_equal(str(r, "source"), "ulm");
+	assert_int_equal(num(r, "load"), 5);
+	assert_non_null(strstr(str(r, "note"), "it was not compared"));
+	assert_true(json_is_null(json_object_get(r, "compared")));
+	s->agree = (struct load_agree){ .known = true,
+					.disagrees = true,
+					.used_mcpu = 30,
+					.steal_mcpu = 1200,
+					.cpu_mcpu = 999,
+					.wait_mcpu = 0 };
+	r = agent_row(state);
+	assert_string_equal(str(r, "note"), "it disagrees: it says 0.03 CPUs used and 1.20 taken; "
+					    "counted are 0.99, and 0.00 waiting");
+	assert_int_equal(num(json_object_get(r, "compared"), "taken"), 1200);
+	s->agree.known = false;
+	assert_non_null(strstr(str(agent_row(state), "note"), "must agree for 5 seconds"));
+	s->why = "it holds no load record";
+	assert_string_equal(str(agent_row(state), "note"),
+			    "its load page: it holds no load record");
+	s->believed = true;
+	assert_string_equal(str(agent_row(state), "note"), "");
+}
+
 WITH_CALL(load_show__one_node__is_its_row)
 {
 	with_cluster(*state);

@@ -56,6 +56,29 @@ WITH_RIG(loads__each_period__have_what_each_guest_used)
 	assert_int_equal(g->s.slot[3].runnable_ns, l->guest[1].runnable_ns);
 }
 
+/* A copy: what the guest writes later is not in it. */
+WITH_RIG(loads__of_a_guest_with_a_load_page__have_a_copy_of_it)
+{
+	struct guest_load_page page = { .magic = 5, .record = { .beat = 6 } };
+	struct sampler_rig *g = *state;
+	const struct guest_loads *l;
+
+	g->ho.loads.period_ns = 10 * MS;
+	rig_settled(g, 3, 7);
+	rig_tick(g, 10 * MS);
+	l = loads(g);
+	assert_non_null(l);
+	assert_false(l->guest[0].claims);
+	((struct set_guest *)g->s.slot[3].guest)->scan->load = &page;
+	rig_tick(g, 10 * MS);
+	page.magic = 7;
+	l = loads(g);
+	assert_non_null(l);
+	assert_true(l->guest[0].claims);
+	assert_int_equal(l->guest[0].page.magic, 5);
+	assert_int_equal(l->guest[0].page.record.beat, 6);
+}
+
 WITH_RIG(loads__of_guests_that_rest__count_no_time)
 {
 	static const struct {
