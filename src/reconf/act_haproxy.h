@@ -45,11 +45,12 @@ struct haproxy_conf {
 
 /* A server, as it was read in the newest reading. */
 struct haproxy_server {
-	bool there;	 /* the backend has a server of this name */
-	bool up;	 /* its operational state takes requests */
-	uint16_t weight; /* its user weight: 0 .. 256 */
-	uint32_t own;	 /* requests of this HAProxy at it, or queued for it */
-	uint64_t served; /* requests of this HAProxy in all: stot */
+	bool there;	  /* the backend has a server of this name */
+	bool up;	  /* its operational state takes requests */
+	uint16_t weight;  /* its user weight: 0 .. 256 */
+	uint16_t initial; /* the weight that HAProxy's configuration gives it: 0 .. 256 */
+	uint32_t own;	  /* requests of this HAProxy at it, or queued for it */
+	uint64_t served;  /* requests of this HAProxy in all: stot */
 };
 
 enum haproxy_state {

@@ -13,11 +13,21 @@ struct field {
 };
 
 /* The columns that are needed, in the order of these enums. */
-enum { STATE_ID, STATE_BACKEND, STATE_NAME, STATE_OP, STATE_ADMIN, STATE_WEIGHT, STATE_COLUMNS };
+enum {
+	STATE_ID,
+	STATE_BACKEND,
+	STATE_NAME,
+	STATE_OP,
+	STATE_ADMIN,
+	STATE_WEIGHT,
+	STATE_INITIAL,
+	STATE_COLUMNS
+};
 enum { STAT_BACKEND, STAT_NAME, STAT_QUEUED, STAT_CURRENT, STAT_TOTAL, STAT_COLUMNS };
 
 static const char *const state_columns[HAPROXY_COLUMNS] = {
-	"be_id", "be_name", "srv_name", "srv_op_state", "srv_admin_state", "srv_uweight",
+	"be_id",	   "be_name",	  "srv_name",	 "srv_op_state",
+	"srv_admin_state", "srv_uweight", "srv_iweight",
 };
 
 static const char *const stat_columns[HAPROXY_COLUMNS] = {
@@ -167,7 +177,7 @@ static bool find_server(struct haproxy_text *t, const struct field *name, uint32
 static void read_state(struct haproxy_text *t)
 {
 	struct field f[HAPROXY_COLUMNS] = { { NULL, 0 } };
-	uint64_t id, op, admin, weight;
+	uint64_t id, op, admin, weight, initial;
 	struct haproxy_server *s;
 	uint32_t i;
 
@@ -179,6 +189,7 @@ static void read_state(struct haproxy_text *t)
 	op = number(t, &f[STATE_OP], STATE_OP, OP_STOPPING);
 	admin = number(t, &f[STATE_ADMIN], STATE_ADMIN, UINT16_MAX);
 	weight = number(t, &f[STATE_WEIGHT], STATE_WEIGHT, HAPROXY_WEIGHT_MAX);
+	initial = number(t, &f[STATE_INITIAL], STATE_INITIAL, HAPROXY_WEIGHT_MAX);
 	if (!t->fault && (!id || (t->backend && t->backend != id)))
 		set_fault(t, HAPROXY_ROW, t->line, t->len);
 	if (t->fault)
@@ -194,6 +205,7 @@ static void read_state(struct haproxy_text *t)
 	s->there = true;
 	s->up = (op == OP_STARTING || op == OP_RUNNING) && !(admin & ADMIN_CLOSED);
 	s->weight = (uint16_t)weight;
+	s->initial = (uint16_t)initial;
 }
 
 static void read_stat(struct haproxy_text *t)

@@ -43,7 +43,7 @@ enum haproxy_fault {
 	HAPROXY_FAULTS,
 };
 
-enum { HAPROXY_COLUMNS = 6 };
+enum { HAPROXY_COLUMNS = 7 };
 
 struct haproxy_text {
 	const struct haproxy_conf *conf;
@@ -67,7 +67,7 @@ struct haproxy_text {
 
 /*
  * A reply of this kind begins. server is as conf->server[]: STATE writes it anew, with there, up
- * and weight; STAT adds own and served, and a server that it does not name is not there. EMPTY and
+ * and weights; STAT adds own and served, and a server that it does not name is not there. EMPTY and
  * INFO do not write.
  */
 void haproxy_text_begin(struct haproxy_text *t, const struct haproxy_conf *conf,

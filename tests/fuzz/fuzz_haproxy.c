@@ -101,6 +101,8 @@ static void check_table(char *s, const struct result *r, bool state)
 		if (state) {
 			FUZZ_REQUIRE(v->weight ==
 				     number(named(names, field, n, "srv_uweight"), 256));
+			FUZZ_REQUIRE(v->initial ==
+				     number(named(names, field, n, "srv_iweight"), 256));
 			FUZZ_REQUIRE(r->text.backend ==
 				     number(named(names, field, n, "be_id"), INT32_MAX));
 			FUZZ_REQUIRE(!v->up || number(named(names, field, n, "srv_op_state"), 2));

@@ -127,6 +127,14 @@ CLUSTER = {
                        ' "balancers": ["peek"]}]}',
     "client_serves": '{"cluster": "c", "hosts": [{"name": "xen1", "number": 1, "address": "a"}, {"name": "peek",'
                      ' "number": 2, "role": "client", "port": 9}]}',
+    "balance": '{"cluster": "c", %s, "services": [{"name": "w", "number": 1}, {"name": "m", "number": 2, "balancers":'
+               ' ["xen1"]}], "nodes": [{"name": "n1", "number": 1, "host": "xen1", "service": "w", "server": "s-1"},'
+               ' {"name": "n2", "number": 1, "host": "xen2", "service": "m"}], "balance": [{"service": "w", "backend":'
+               ' "b", "socket": "/h", "k": 2, "mode": "act", "service_time": "5ms"}, {"service": "m", "by": "weights",'
+               ' "socket": "/i", "k": "auto", "service_time": "auto"}]}' % HOSTS,
+    "balance_twice": '{"cluster": "c", %s, "services": [{"name": "w", "number": 1}], "nodes": [{"name": "n1", "number":'
+                     ' 1, "host": "xen1", "service": "w"}], "balance": [{"service": "w", "socket": "/h"}, {"service":'
+                     ' "w", "socket": "/i"}]}' % HOSTS,
     "only_clients": '{"cluster": "c", "hosts": [{"name": "xen1", "number": 1, "role": "client"}]}',
     "empty": "{}",
 }
@@ -152,6 +160,9 @@ METHODS = {
     "hosts": call("host-list list-hosts lock-list lock-break lock-break", [None] * 3 + [
                   '{"service":"web"}', '{"service":"mail","force":true}'], cluster=0xc1),
     "loads": call("load-list load-show load-show load-show", [None, '{"node":"n1"}', '{"node":"n9"}', '{}'], cluster=0xc1),
+    "balance": call("node-list balance-list balance-set balance-set balance-set why-node why-node why",
+                    [None, None, '{"service":"web","mode":"act"}', '{"service":"mail","mode":"act"}',
+                     '{"service":"web","mode":"x"}', '{"node":"n1"}', '{"node":"n3"}', '{"guest":"n1"}'], cluster=0xc1),
     "reload": call("cluster-reload cluster-reload", ['{"dry_run":true}', None], cluster=0x30000c1),
     "hosts_refused": call("lock-break lock-break lock-break", ['{"service":"web"}', '{"service":"x"}', '{}'],
                           cluster=0x1021),
@@ -675,7 +686,7 @@ HTTPLOG = {
 
 # --- haproxy: a byte for the kind of reply, one for the pieces, the reply (fuzz_haproxy.c) -----
 
-STATES = "\2\0041\n# be_id be_name srv_id srv_name srv_op_state srv_admin_state srv_uweight srv_fqdn\n"
+STATES = "\2\0041\n# be_id be_name srv_id srv_name srv_op_state srv_admin_state srv_uweight srv_iweight srv_fqdn\n"
 STATS = "\3\5# pxname,svname,qcur,qmax,scur,smax,slim,stot,last_chk,\n"
 
 HAPROXY = {
@@ -685,11 +696,11 @@ HAPROXY = {
     "stopping": "\1\3Name: HAProxy\nStopping: 1\n\n> ",
     "info_words": "\1\3Permission denied\n\n> ",
     "info_none": "\1\3Name: HAProxy\n\n> ",
-    "state": STATES + "3 web 1 n1 2 0 100 -\n3 web 2 n2 0 1 0 a.b\n3 web 3 n4 2 8 256 -\n\n> ",
-    "state_twice": STATES + "3 web 1 n1 2 0 100 -\n3 web 2 n1 2 0 100 -\n\n> ",
-    "state_ids": STATES + "3 web 1 n1 2 0 100 -\n4 web 2 n2 2 0 100 -\n\n> ",
-    "state_high": STATES + "3 web 1 n1 2 0 257 -\n\n> ",
-    "state_short": STATES + "3 web 1 n1 2 0 25\n\n> ",
+    "state": STATES + "3 web 1 n1 2 0 100 100 -\n3 web 2 n2 0 1 0 0 a.b\n3 web 3 n4 2 8 256 256 -\n\n> ",
+    "state_twice": STATES + "3 web 1 n1 2 0 100 100 -\n3 web 2 n1 2 0 100 100 -\n\n> ",
+    "state_ids": STATES + "3 web 1 n1 2 0 100 100 -\n4 web 2 n2 2 0 100 100 -\n\n> ",
+    "state_high": STATES + "3 web 1 n1 2 0 257 257 -\n\n> ",
+    "state_short": STATES + "3 web 1 n1 2 0 25 25\n\n> ",
     "state_column": "\2\0061\n# be_id be_name srv_name\n\n> ",
     "state_version": "\2\0062\n\n> ",
     "state_none": "\2\6\n> ",

@@ -9,7 +9,8 @@
 #include "tests/unit/prop.h"
 
 #define STATE                                                                                      \
-	"1\n# be_id be_name srv_id srv_name srv_op_state srv_admin_state srv_uweight srv_fqdn\n"
+	"1\n# be_id be_name srv_id srv_name srv_op_state srv_admin_state srv_uweight srv_iweight " \
+	"srv_fqdn\n"
 #define STAT   "# pxname,svname,qcur,qmax,scur,smax,slim,stot,last_chk,\n"
 #define END    "\n> "
 #define EMPTY  HAPROXY_REPLY_EMPTY
@@ -23,7 +24,7 @@ static const struct haproxy_conf conf = {
 	.server = { "n1", "n2", "n3" },
 };
 
-/* servers: of each: "-", or its weight, "d" if it is down, and own and served of STATS. */
+/* servers: of each: "-", or its weight, "d" if it is down, "=" and a configured weight but 7, and own and served of STATS. */
 static const struct row {
 	const char *name;
 	enum haproxy_reply kind;
@@ -67,29 +68,30 @@ static const struct row {
 	  HAPROXY_SAID, "more", NULL, 0 },
 
 	{ "state__weights_in_any_order__go_to_their_servers", STATES,
-	  STATE "3 web 9 n3 2 0 256 -\n3 web 1 n1 2 0 0 -\n3 web 7 n2 1 0 7 f.g\n" END,
+	  STATE "3 web 9 n3 2 0 256 7 -\n3 web 1 n1 2 0 0 7 -\n3 web 7 n2 1 0 7 7 f.g\n" END,
 	  HAPROXY_GOOD, "", "0 7 256", 3 },
 	{ "state__columns_are_found_by_name", STATES,
-	  "1\n# srv_uweight x srv_name srv_admin_state srv_op_state be_name be_id\n"
-	  "5 2 n2 0 2 web 4\n" END,
-	  HAPROXY_GOOD, "", "- 5 -", 4 },
+	  "1\n# srv_uweight x srv_name srv_admin_state srv_op_state be_name srv_iweight be_id\n"
+	  "5 2 n2 0 2 web 9 4\n" END,
+	  HAPROXY_GOOD, "", "- 5=9 -", 4 },
 	{ "state__the_first_of_two_columns_counts", STATES,
-	  "1\n# be_id be_name srv_name srv_op_state srv_admin_state srv_uweight srv_uweight\n"
-	  "4 web n2 2 0 6 9\n" END,
-	  HAPROXY_GOOD, "", "- 6 -", 4 },
+	  "1\n# be_id be_name srv_name srv_op_state srv_admin_state srv_uweight srv_uweight "
+	  "srv_iweight\n"
+	  "4 web n2 2 0 6 9 8\n" END,
+	  HAPROXY_GOOD, "", "- 6=8 -", 4 },
 	{ "state__a_server_that_was_not_asked_for__is_passed_over", STATES,
-	  STATE "3 web 9 n33 2 0 1 -\n3 web 9 n 2 0 1 -\n3 web 1 n1 2 0 8 -\n" END, HAPROXY_GOOD,
-	  "", "8 - -", 3 },
+	  STATE "3 web 9 n33 2 0 1 7 -\n3 web 9 n 2 0 1 7 -\n3 web 1 n1 2 0 8 7 -\n" END,
+	  HAPROXY_GOOD, "", "8 - -", 3 },
 	{ "state__a_backend_without_servers", STATES, STATE END, HAPROXY_GOOD, "", "- - -", 0 },
 	{ "state__stopped_and_stopping_servers_are_down", STATES,
-	  STATE "3 web 1 n1 0 0 1 -\n3 web 2 n2 3 0 2 -\n3 web 3 n3 1 0 3 -\n" END, HAPROXY_GOOD,
-	  "", "1d 2d 3", 3 },
+	  STATE "3 web 1 n1 0 0 1 7 -\n3 web 2 n2 3 0 2 7 -\n3 web 3 n3 1 0 3 7 -\n" END,
+	  HAPROXY_GOOD, "", "1d 2d 3", 3 },
 	{ "state__maintenance_is_down", STATES,
-	  STATE "3 web 1 n1 2 1 1 -\n3 web 2 n2 2 2 2 -\n3 web 3 n3 2 32 3 -\n" END, HAPROXY_GOOD,
-	  "", "1d 2d 3d", 3 },
+	  STATE "3 web 1 n1 2 1 1 7 -\n3 web 2 n2 2 2 2 7 -\n3 web 3 n3 2 32 3 7 -\n" END,
+	  HAPROXY_GOOD, "", "1d 2d 3d", 3 },
 	{ "state__drained_is_down__configured_as_disabled_is_not", STATES,
-	  STATE "3 web 1 n1 2 8 1 -\n3 web 2 n2 2 16 2 -\n3 web 3 n3 2 68 3 -\n" END, HAPROXY_GOOD,
-	  "", "1d 2d 3", 3 },
+	  STATE "3 web 1 n1 2 8 1 7 -\n3 web 2 n2 2 16 2 7 -\n3 web 3 n3 2 68 3 7 -\n" END,
+	  HAPROXY_GOOD, "", "1d 2d 3", 3 },
 	{ "state__no_such_backend__is_told", STATES, "Can't find backend.\n" END, HAPROXY_SAID,
 	  "Can't find backend.", "- - -", 0 },
 	{ "state__no_word__is_told", STATES, END, HAPROXY_SAID, "", "- - -", 0 },
@@ -102,39 +104,45 @@ static const struct row {
 	{ "state__a_column_is_missing", STATES,
 	  "1\n# be_id be_name srv_name srv_op_state srv_admin_state srv_weight\n" END,
 	  HAPROXY_COLUMN, "srv_uweight", "- - -", 0 },
+	{ "state__the_last_column_is_missing", STATES,
+	  "1\n# be_id be_name srv_name srv_op_state srv_admin_state srv_uweight\n" END,
+	  HAPROXY_COLUMN, "srv_iweight", "- - -", 0 },
 	{ "state__a_column_of_a_longer_name__is_another", STATES,
 	  "1\n# be_idx be_name srv_name srv_op_state srv_admin_state srv_uweight\n" END,
 	  HAPROXY_COLUMN, "be_id", "- - -", 0 },
-	{ "state__a_short_row", STATES, STATE "3 web 1 n1 2 0 5\n" END, HAPROXY_ROW,
-	  "3 web 1 n1 2 0 5", "- - -", 0 },
-	{ "state__a_long_row", STATES, STATE "3 web 1 n1 2 0 5 - -\n" END, HAPROXY_ROW,
-	  "3 web 1 n1 2 0 5 - -", "- - -", 0 },
-	{ "state__a_row_of_another_backend", STATES, STATE "3 webb 1 n1 2 0 5 -\n" END, HAPROXY_ROW,
-	  "3 webb 1 n1 2 0 5 -", "- - -", 0 },
+	{ "state__a_short_row", STATES, STATE "3 web 1 n1 2 0 5 7\n" END, HAPROXY_ROW,
+	  "3 web 1 n1 2 0 5 7", "- - -", 0 },
+	{ "state__a_long_row", STATES, STATE "3 web 1 n1 2 0 5 7 - -\n" END, HAPROXY_ROW,
+	  "3 web 1 n1 2 0 5 7 - -", "- - -", 0 },
+	{ "state__a_row_of_another_backend", STATES, STATE "3 webb 1 n1 2 0 5 7 -\n" END,
+	  HAPROXY_ROW, "3 webb 1 n1 2 0 5 7 -", "- - -", 0 },
 	{ "state__two_numbers_of_one_backend", STATES,
-	  STATE "3 web 1 n1 2 0 5 -\n4 web 1 n2 2 0 5 -\n" END, HAPROXY_ROW, "4 web 1 n2 2 0 5 -",
-	  "5 - -", 3 },
-	{ "state__backend_0", STATES, STATE "0 web 1 n1 2 0 5 -\n" END, HAPROXY_ROW,
-	  "0 web 1 n1 2 0 5 -", "- - -", 0 },
-	{ "state__a_row_behind_the_end", STATES, STATE "\n3 web 1 n1 2 0 5 -\n" END, HAPROXY_SAID,
-	  "3 web 1 n1 2 0 5 -", "- - -", 0 },
-	{ "state__weight_257", STATES, STATE "3 web 1 n1 2 0 257 -\n" END, HAPROXY_NUMBER,
+	  STATE "3 web 1 n1 2 0 5 7 -\n4 web 1 n2 2 0 5 7 -\n" END, HAPROXY_ROW,
+	  "4 web 1 n2 2 0 5 7 -", "5 - -", 3 },
+	{ "state__backend_0", STATES, STATE "0 web 1 n1 2 0 5 7 -\n" END, HAPROXY_ROW,
+	  "0 web 1 n1 2 0 5 7 -", "- - -", 0 },
+	{ "state__a_row_behind_the_end", STATES, STATE "\n3 web 1 n1 2 0 5 7 -\n" END, HAPROXY_SAID,
+	  "3 web 1 n1 2 0 5 7 -", "- - -", 0 },
+	{ "state__weight_257", STATES, STATE "3 web 1 n1 2 0 257 7 -\n" END, HAPROXY_NUMBER,
 	  "srv_uweight", "- - -", 0 },
-	{ "state__weight_negative", STATES, STATE "3 web 1 n1 2 0 -1 -\n" END, HAPROXY_NUMBER,
+	{ "state__weight_negative", STATES, STATE "3 web 1 n1 2 0 -1 7 -\n" END, HAPROXY_NUMBER,
 	  "srv_uweight", "- - -", 0 },
-	{ "state__weight_empty", STATES, STATE "3 web 1 n1 2 0  -\n" END, HAPROXY_NUMBER,
+	{ "state__weight_empty", STATES, STATE "3 web 1 n1 2 0   -\n" END, HAPROXY_NUMBER,
 	  "srv_uweight", "- - -", 0 },
-	{ "state__weight_that_wraps", STATES, STATE "3 web 1 n1 2 0 18446744073709551617 -\n" END,
+	{ "state__weight_that_wraps", STATES, STATE "3 web 1 n1 2 0 18446744073709551617 7 -\n" END,
 	  HAPROXY_NUMBER, "srv_uweight", "- - -", 0 },
-	{ "state__state_4", STATES, STATE "3 web 1 n1 4 0 1 -\n" END, HAPROXY_NUMBER,
+	{ "state__configured_weight_257", STATES, STATE "3 web 1 n1 2 0 5 257 -\n" END,
+	  HAPROXY_NUMBER, "srv_iweight", "- - -", 0 },
+	{ "state__state_4", STATES, STATE "3 web 1 n1 4 0 1 7 -\n" END, HAPROXY_NUMBER,
 	  "srv_op_state", "- - -", 0 },
-	{ "state__admin_no_number", STATES, STATE "3 web 1 n1 2 0x0 1 -\n" END, HAPROXY_NUMBER,
+	{ "state__admin_no_number", STATES, STATE "3 web 1 n1 2 0x0 1 7 -\n" END, HAPROXY_NUMBER,
 	  "srv_admin_state", "- - -", 0 },
 	{ "state__two_servers_of_a_name", STATES,
-	  STATE "3 web 1 n1 2 0 5 -\n3 web 2 n1 2 0 6 -\n" END, HAPROXY_TWICE, "n1", "5 - -", 3 },
+	  STATE "3 web 1 n1 2 0 5 7 -\n3 web 2 n1 2 0 6 7 -\n" END, HAPROXY_TWICE, "n1", "5 - -",
+	  3 },
 	{ "state__after_a_fault_nothing_is_read", STATES,
-	  STATE "3 web 1 n1 2 0\n3 web 2 n2 2 0 6 -\n" END, HAPROXY_ROW, "3 web 1 n1 2 0", "- - -",
-	  0 },
+	  STATE "3 web 1 n1 2 0\n3 web 2 n2 2 0 6 7 -\n" END, HAPROXY_ROW, "3 web 1 n1 2 0",
+	  "- - -", 0 },
 
 	{ "stat__queued_and_current_are_own", STATS,
 	  STAT "web,n1,1,9,2,9,,100,,\nweb,n2,0,9,0,9,,18446744073709551615,,\nweb,n3,3,0,0,0,,0,,"
@@ -180,6 +188,8 @@ static const char *shown(const struct haproxy_server *s, enum haproxy_reply kind
 			n += (size_t)sprintf(text + n, "-");
 		else
 			n += (size_t)sprintf(text + n, "%u%s", s[i].weight, s[i].up ? "" : "d");
+		if (s[i].there && kind == STATES && s[i].initial != 7)
+			n += (size_t)sprintf(text + n, "=%u", s[i].initial);
 		if (s[i].there && kind == STATS)
 			n += (size_t)sprintf(text + n, "(%u,%ju)", s[i].own,
 					     (uintmax_t)s[i].served);
