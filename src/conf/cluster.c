@@ -464,9 +464,8 @@ static void set_callers(struct cluster_conf *c)
 static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, struct reader is,
 			 struct conf_error *e)
 {
-	static const char *const also[] = {
-		"hosts", "services", "transport", "nodes", "load", NULL
-	};
+	static const char *const also[] = { "hosts", "services", "transport", "nodes",
+					    "load",  "balance",	 NULL };
 
 	if (rc)
 		return rc;
@@ -487,6 +486,8 @@ static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, str
 		rc = conf_read_list(d, "", d->root, &service_list, c, e);
 	if (!rc)
 		rc = cluster_nodes_read(c, d, e);
+	if (!rc)
+		rc = cluster_balance_read(c, d, is.client != NULL, e);
 	if (!rc)
 		rc = check_addresses(c, d, e);
 	conf_free(d);

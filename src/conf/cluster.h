@@ -19,6 +19,7 @@ static_assert((int)TRANSPORT_HOSTS_MAX == (int)REGION_HOSTS_MAX, "one range of n
 
 /* A host has at most REGION_NODES_MAX nodes. */
 enum { CLUSTER_SERVICES_MAX = 64, CLUSTER_NODES_MAX = 1024 };
+enum { CLUSTER_SERVERS_MAX = 256, CLUSTER_SOCKET_MAX = 108 }; /* of a service; with the NUL */
 
 enum cluster_membership { CLUSTER_STATIC, CLUSTER_COROSYNC };
 
@@ -51,9 +52,11 @@ struct cluster_service {
 /* What serves requests. A node is a host, or a guest of one. */
 struct cluster_node {
 	char name[REGION_NAME];
-	uint64_t number;	 /* of its word and its load record at that host: 0 .. 255 */
-	uint16_t host;		 /* its number */
-	char guest[REGION_NAME]; /* the guest's name there; "": the node is the host itself */
+	uint64_t number;	  /* of its word and its load record at that host: 0 .. 255 */
+	uint16_t host;		  /* its number */
+	char guest[REGION_NAME];  /* the guest's name there; "": the node is the host itself */
+	uint16_t service;	  /* the number of the service that it serves; 0: none */
+	char server[REGION_NAME]; /* its name in HAProxy */
 };
 
 enum cluster_load_source { CLUSTER_LOAD_AUTO, CLUSTER_LOAD_ULM, CLUSTER_LOAD_KLM };
@@ -64,6 +67,20 @@ struct cluster_load {
 	int64_t period_ns, scan_ns;
 	int64_t stale_ns;  /* a load that is unchanged for so long counts no more */
 	int64_t window_ns; /* of the index: load/index.h */
+};
+
+enum cluster_balance_by { CLUSTER_BY_WEIGHTS };
+enum cluster_balance_mode { CLUSTER_OBSERVE, CLUSTER_ACT, CLUSTER_EQUAL };
+
+/* A service whose requests this host's HAProxy sends to nodes. */
+struct cluster_balance {
+	uint32_t service;		 /* its number */
+	uint32_t by;			 /* enum cluster_balance_by */
+	uint32_t mode;			 /* enum cluster_balance_mode: at the start */
+	char backend[REGION_NAME];	 /* of HAProxy */
+	char socket[CLUSTER_SOCKET_MAX]; /* HAProxy's */
+	uint64_t k;			 /* nodes that get requests; 0: by the age of loads */
+	int64_t service_ns;		 /* mean CPU time of a request; 0: measured */
 };
 
 struct cluster_conf {
@@ -86,6 +103,9 @@ struct cluster_conf {
 	struct cluster_node node[CLUSTER_NODES_MAX];
 	uint32_t nodes;
 	struct cluster_load load;
+	/* Of this host alone: it is one of the balancers of each service. */
+	struct cluster_balance balance[CLUSTER_SERVICES_MAX];
+	uint32_t balances;
 };
 
 /*
@@ -160,6 +180,11 @@ void cluster_client_peer(const struct cluster_conf *c, uint32_t i, struct transp
 const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_t number);
 /* By name; NULL: there is none. */
 const struct cluster_node *cluster_node_find(const struct cluster_conf *c, const char *name);
+/* The next node of a service, after this one; NULL: the first. NULL: there is none. */
+const struct cluster_node *cluster_node_next(const struct cluster_conf *c, uint32_t service,
+					     const struct cluster_node *after);
+/* How this host balances the service of this number; NULL: it does not. */
+const struct cluster_balance *cluster_balance_of(const struct cluster_conf *c, uint32_t service);
 /* Between two scans of the other hosts. */
 int64_t cluster_scan_ns(const struct cluster_conf *c);
 /* The node that this host itself is, or NULL. */

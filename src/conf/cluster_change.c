@@ -393,6 +393,54 @@ static int compare_services(const struct compared *c)
 	return rc;
 }
 
+/* --- balance -------------------------------------------------------------------- */
+
+static bool same_settings(const struct cluster_balance *a, const struct cluster_balance *b)
+{
+	return a->by == b->by && a->mode == b->mode && !strcmp(a->backend, b->backend) &&
+	       !strcmp(a->socket, b->socket) && a->k == b->k && a->service_ns == b->service_ns;
+}
+
+static bool same_server(const struct cluster_node *a, const struct cluster_node *b)
+{
+	return a && b && a->number == b->number && a->host == b->host &&
+	       !strcmp(a->name, b->name) && !strcmp(a->guest, b->guest) &&
+	       !strcmp(a->server, b->server);
+}
+
+bool cluster_same_balance(const struct cluster_conf *a, const struct cluster_conf *b,
+			  uint32_t service)
+{
+	const struct cluster_balance *was = cluster_balance_of(a, service),
+				     *now = cluster_balance_of(b, service);
+	const struct cluster_node *m = NULL, *n = NULL;
+
+	if (!was || !now)
+		return was == now;
+	if (!same_settings(was, now))
+		return false;
+	do {
+		m = cluster_node_next(a, service, m);
+		n = cluster_node_next(b, service, n);
+	} while (same_server(m, n));
+	return !m && !n;
+}
+
+static void compare_balances(const struct compared *c)
+{
+	for (uint32_t n = 1; n < REGION_SERVICES_MAX; n++)
+		if (!cluster_same_balance(c->a, c->b, n))
+			add(c->out, CLUSTER_BALANCE_CHANGED, n);
+}
+
+static const char *balance_text(const struct cluster_conf *a, const struct cluster_conf *b,
+				uint32_t service)
+{
+	if (!cluster_balance_of(a, service))
+		return "is new";
+	return cluster_balance_of(b, service) ? "has other settings or nodes" : "is left out";
+}
+
 /* --- the whole ------------------------------------------------------------------- */
 
 int cluster_change(const struct cluster_conf *a, const struct cluster_conf *b,
@@ -414,6 +462,8 @@ int cluster_change(const struct cluster_conf *a, const struct cluster_conf *b,
 		compare_clients(&c);
 		rc = compare_services(&c);
 	}
+	if (!rc)
+		compare_balances(&c);
 	if (!rc)
 		rc = compare_own(&c);
 	return rc;
@@ -516,6 +566,10 @@ void cluster_change_text(const struct cluster_conf *a, const struct cluster_conf
 	case CLUSTER_SERVICE_CHANGED:
 		service_text(cluster_service_at(a, ch->number), cluster_service_at(b, ch->number),
 			     text, SIZE);
+		break;
+	case CLUSTER_BALANCE_CHANGED: /* services are never left out */
+		snprintf(text, SIZE, "balance of service %s %s",
+			 cluster_service_at(b, ch->number)->name, balance_text(a, b, ch->number));
 		break;
 	}
 }

@@ -17,6 +17,8 @@
  *	a service is added	yes
  *	a service is removed	no: the words of its nodes name it
  *	minimum, balancers	yes
+ *	balance, and nodes of	yes: it is of this host, and in no agreement
+ *	a service in it
  *	a client		yes, all of it: it is no member, and in no agreement
  *	a service's name	no, nor its number: its lock and its nodes are found by the number
  *	membership, hold,	no: all hosts must have the same (cluster_agree.c)
@@ -36,6 +38,7 @@ enum cluster_change_kind {
 	CLUSTER_CLIENT_CHANGED, /* added, removed, or with another name, address or rights */
 	CLUSTER_SERVICE_ADDED,
 	CLUSTER_SERVICE_CHANGED,
+	CLUSTER_BALANCE_CHANGED, /* of a service here: added, left out, other settings or nodes */
 };
 
 struct cluster_change {
@@ -43,11 +46,11 @@ struct cluster_change {
 	uint16_t number; /* of the host, client or service */
 };
 
-enum { CLUSTER_CHANGES_MAX = 4 * REGION_HOSTS_MAX + 2 * CLUSTER_SERVICES_MAX };
+enum { CLUSTER_CHANGES_MAX = 4 * REGION_HOSTS_MAX + 4 * CLUSTER_SERVICES_MAX };
 
 struct cluster_changes {
 	bool hosts; /* another set of hosts: every decision is touched */
-	uint32_t n; /* hosts first, then clients, then services, each by number */
+	uint32_t n; /* hosts first, then clients, services and balance, each by number */
 	struct cluster_change change[CLUSTER_CHANGES_MAX];
 };
 
@@ -66,6 +69,13 @@ struct cluster_refusal {
 int cluster_change(const struct cluster_conf *a, const struct cluster_conf *b,
 		   const struct hostset *present, struct cluster_changes *out,
 		   struct cluster_refusal *why);
+
+/*
+ * Does this host balance the service in the same way, with the same nodes as servers? Also if it
+ * does not in either.
+ */
+bool cluster_same_balance(const struct cluster_conf *a, const struct cluster_conf *b,
+			  uint32_t service);
 
 enum { CLUSTER_CHANGE_TEXT = 512 }; /* of the longest names and addresses */
 

@@ -26,6 +26,7 @@ static const struct conf_key load_keys[] = {
 struct listed_node {
 	struct cluster_node node;
 	char host[REGION_NAME];
+	char service[REGION_NAME];
 };
 
 #define KEY(...) CONF_KEY(struct listed_node, __VA_ARGS__)
@@ -34,6 +35,8 @@ static const struct conf_key node_keys[] = {
 	{ KEY("number", UINT, node.number), .max = REGION_NODES_MAX - 1, .required = 1 },
 	{ KEY("host", STRING, host), .min = 1, .max = REGION_NAME - 1, .required = 1 },
 	{ KEY("guest", STRING, node.guest), .min = 1, .max = REGION_NAME - 1 },
+	{ KEY("service", STRING, service), .min = 1, .max = REGION_NAME - 1 },
+	{ KEY("server", STRING, node.server), .min = 1, .max = REGION_NAME - 1 },
 	{ 0 },
 };
 #undef KEY
@@ -81,6 +84,29 @@ static int check_node(const struct cluster_conf *c, const struct conf_doc *d, co
 	return 0;
 }
 
+/* A node without a service is in no balance, and no server. */
+static int find_service(const struct cluster_conf *c, const struct conf_doc *d, const char *path,
+			struct listed_node *l, struct conf_error *e)
+{
+	const struct cluster_service *s = cluster_service_find(c, l->service);
+
+	if (l->service[0] && !s)
+		return conf_fail_key(d, path, "service", e,
+				     "unknown service \"%s\": use a name of services[]",
+				     l->service);
+	if (!s && l->node.server[0])
+		return conf_fail_key(d, path, "server", e,
+				     "server \"%s\" is of no service: give the node a \"service\", "
+				     "too",
+				     l->node.server);
+	if (!s)
+		return 0;
+	l->node.service = (uint16_t)s->number;
+	if (!l->node.server[0])
+		strcpy(l->node.server, l->node.name);
+	return 0;
+}
+
 static int read_node(void *to, const struct conf_doc *d, const char *path, const json_t *obj,
 		     struct conf_error *e)
 {
@@ -98,6 +124,8 @@ static int read_node(void *to, const struct conf_doc *d, const char *path, const
 				     l.host);
 	l.node.host = (uint16_t)h->number;
 	rc = check_node(c, d, path, &l.node, e);
+	if (!rc)
+		rc = find_service(c, d, path, &l, e);
 	if (!rc)
 		c->node[c->nodes++] = l.node;
 	return rc;
@@ -167,6 +195,15 @@ const struct cluster_node *cluster_node_find(const struct cluster_conf *c, const
 {
 	for (uint32_t i = 0; i < c->nodes; i++)
 		if (!strcmp(c->node[i].name, name))
+			return &c->node[i];
+	return NULL;
+}
+
+const struct cluster_node *cluster_node_next(const struct cluster_conf *c, uint32_t service,
+					     const struct cluster_node *after)
+{
+	for (uint32_t i = after ? (uint32_t)(after - c->node) + 1 : 0; i < c->nodes; i++)
+		if (c->node[i].service == service)
 			return &c->node[i];
 	return NULL;
 }

@@ -5,7 +5,10 @@
 
 #include "src/conf/cluster.h"
 
-/* "nodes" and "load"; after the hosts. */
+/* "nodes" and "load"; after hosts and services. */
 int cluster_nodes_read(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e);
+/* "balance"; after the nodes. A client checks it, and balances nothing. */
+int cluster_balance_read(struct cluster_conf *c, const struct conf_doc *d, bool client,
+			 struct conf_error *e);
 
 #endif

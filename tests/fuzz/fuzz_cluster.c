@@ -101,6 +101,32 @@ static void check_services(const struct cluster_conf *c)
 	}
 }
 
+/* Each service is balanced once, by what it needs; servers of one have names of their own. */
+static void check_balance(const struct cluster_conf *c)
+{
+	FUZZ_REQUIRE(c->balances <= CLUSTER_SERVICES_MAX);
+	for (uint32_t i = 0; i < c->balances; i++) {
+		const struct cluster_balance *b = &c->balance[i];
+		const struct cluster_node *n = cluster_node_next(c, b->service, NULL), *o;
+
+		FUZZ_REQUIRE(cluster_service_at(c, b->service) &&
+			     cluster_balance_of(c, b->service) == b && n);
+		FUZZ_REQUIRE(b->k <= 256 && b->service_ns >= 0 && b->mode <= CLUSTER_ACT);
+		FUZZ_REQUIRE(memchr(b->socket, 0, sizeof(b->socket)) && b->backend[0] &&
+			     memchr(b->backend, 0, sizeof(b->backend)));
+		FUZZ_REQUIRE(b->socket[0] == '/');
+		for (uint32_t k = 0; k < i; k++)
+			FUZZ_REQUIRE(strcmp(b->backend, c->balance[k].backend) != 0 ||
+				     strcmp(b->socket, c->balance[k].socket) != 0);
+		for (; n; n = cluster_node_next(c, b->service, n)) {
+			FUZZ_REQUIRE(n->server[0] && !strpbrk(n->server, " ;/\"\\"));
+			for (o = cluster_node_next(c, b->service, n); o;
+			     o = cluster_node_next(c, b->service, o))
+				FUZZ_REQUIRE(strcmp(n->server, o->server) != 0);
+		}
+	}
+}
+
 /* Any conf is the same as itself, and other than one in which a thing differs. */
 static void check_change(const struct cluster_conf *c)
 {
@@ -178,6 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_hosts(&c);
 	check_clients(&c);
 	check_services(&c);
+	check_balance(&c);
 	check_change(&c);
 	check_reader(&c, data, size);
 	FUZZ_REQUIRE(c.transport < 3 && c.membership <= CLUSTER_COROSYNC);

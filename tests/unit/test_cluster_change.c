@@ -39,9 +39,14 @@
 	"\"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"x2\"}, "                         \
 	"{\"name\": \"" name "\", \"number\": " number ", \"host\": \"x2\", \"guest\": \"" guest   \
 	"\"}], "
-#define BASE  FILE_OF("", X2 ", " X3, WEB ", " MAIL)
-#define HOST1 H("x1", "1", "1")
-#define SELF6 H("x2", "6", "6")
+#define WEB_BALANCE(number, more, socket)                                                          \
+	"\"nodes\": [{\"name\": \"n\", \"number\": " number ", \"host\": \"x3\", "                 \
+	"\"service\": \"web\"" more "}], "                                                         \
+	"\"balance\": [{\"service\": \"web\", \"socket\": \"" socket "\"}], "
+#define O_AT_X4 "}, {\"name\": \"o\", \"number\": 1, \"host\": \"x4\", \"service\": \"web\""
+#define BASE	FILE_OF("", X2 ", " X3, WEB ", " MAIL)
+#define HOST1	H("x1", "1", "1")
+#define SELF6	H("x2", "6", "6")
 #define SEVEN                                                                                      \
 	X3 ", " X4 ", " H("a", "5", "5") ", " H("b", "6", "6") ", " H("c", "17", "7") ", " H(      \
 		"d", "8", "8") ", " H("e", "9", "9")
@@ -161,6 +166,28 @@ static const struct row {
 	{ FILE_OF(GUEST_NODE("m", "2", "g"), X2, ""), FILE_OF(GUEST_NODE("m", "2", "g"), X2, ""), 0,
 	  "" },
 	{ BASE, FILE_OF(NODE("x3", "1"), X2 ", " X3, WEB ", " MAIL), 3, "" }, /* another's */
+	/* balance is of this host, with the nodes of the service */
+	{ BASE, FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB ", " MAIL), 3,
+	  "; balance of service web is new" },
+	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB), FILE_OF("", X2 ", " X3, WEB), 3,
+	  "; balance of service web is left out" },
+	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB),
+	  FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB), 3, "" },
+	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB),
+	  FILE_OF(WEB_BALANCE("2", "", "/h"), X2 ", " X3, WEB), 3,
+	  "; balance of service web has other settings or nodes" },
+	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB),
+	  FILE_OF(WEB_BALANCE("1", "", "/i"), X2 ", " X3, WEB), 3,
+	  "; balance of service web has other settings or nodes" },
+	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB),
+	  FILE_OF(WEB_BALANCE("1", ", \"server\": \"s\"", "/h"), X2 ", " X3, WEB), 3,
+	  "; balance of service web has other settings or nodes" },
+	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3 ", " X4, WEB),
+	  FILE_OF(WEB_BALANCE("1", O_AT_X4, "/h"), X2 ", " X3 ", " X4, WEB), 3,
+	  "; balance of service web has other settings or nodes" },
+	{ FILE_OF(WEB_BALANCE("1", O_AT_X4, "/h"), X2 ", " X3 ", " X4, WEB),
+	  FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3 ", " X4, WEB), 3,
+	  "; balance of service web has other settings or nodes" },
 	{ BASE, FILE_OF("\"callers\": 9, ", X2 ", " X3 ", " X4, WEB ", " MAIL), 3,
 	  " 0 callers: callers of this host is 8 since" },
 	{ BASE, FILE_OF("\"callers_second\": 9, ", X2 ", " X3 ", " X4, WEB ", " MAIL), 3,
