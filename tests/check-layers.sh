@@ -80,6 +80,8 @@ src/tick/*             src/tick/ src/core/ src/hv/dom.h ibmon/scan.h ibmon/ring/
 src/conf/cluster_agree* src/conf/cluster.h src/util/bytes.h nettle/ @libc
 src/conf/*             src/conf/ src/core/ src/util/ policies/policies.h src/transport/transport.h src/counters/counters.h src/shared/lease.h ibmon/registry.h resex/region_abi.h @libc
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/conf/settings.h src/tick/handover.h src/tick/written.h src/hv/hv.h ibmon/guest.h @libc uuid/uuid.h
+src/cluster/balancer*  src/cluster/balancer.h src/reconf/balance.h src/core/units.h resex/load_abi.h @pure
+src/cluster/balance_turn* src/cluster/ src/reconf/act_haproxy.h @libc
 src/cluster/*          src/cluster/ src/load/ resex/load_abi.h src/core/ src/util/ src/conf/cluster_change.h src/guests/guests.h src/shared/ config.h @libc
 src/control/*          src/control/ policies/policies.h src/core/ src/util/ src/conf/ src/guests/guests.h src/cluster/cluster.h src/shared/lease.h resex/exit.h config.h @libc malloc.h jansson.h event2/ uuid/uuid.h
 src/engine/*           src/engine/ src/core/ src/util/ src/conf/ src/tick/ src/guests/guests.h src/cluster/cluster.h src/control/server.h src/hv/hv.h config.h @libc event2/
@@ -345,6 +347,9 @@ src/guests/plant.c|#include "src/control/server.h"|may not include src/control/s
 src/guests/plant.c|#include "src/tick/sampler.h"|may not include src/tick/sampler.h
 src/cluster/plant.c|#include "src/control/methods.h"|may not include src/control/methods.h
 src/cluster/plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h
+src/cluster/plant.c|#include "src/reconf/act_haproxy.h"|may not include src/reconf/act_haproxy.h
+src/cluster/balancer_plant.c|#include "src/cluster/cluster.h"|may not include src/cluster/cluster.h
+src/cluster/balance_turn_plant.c|#include "src/reconf/lock.h"|may not include src/reconf/lock.h
 src/control/plant.c|#include "src/engine/engine.h"|may not include src/engine/engine.h
 src/control/plant.c|#include "src/tick/sampler.h"|may not include src/tick/sampler.h
 src/engine/plant.c|#include "src/lab/scenario.h"|may not include src/lab/scenario.h

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * cluster: the control thread's half: this host and its guests are published, notices become events
- * and log lines, and resex host-list, lock-list and lock-break show and request what the other half
- * (worker.c) has read and does. What is passed between the two: exchange.h.
+ * cluster: the control thread's half: this host and its guests are published, services are balanced
+ * (balances.c), notices become events and log lines, and resex host-list, lock-list and lock-break
+ * show and request what the other half (worker.c) has read and does. What is passed between the
+ * two: exchange.h.
  *
  * What could not be read is shown with its age. Guests and policies go on when the cluster fails.
  */
@@ -12,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "src/cluster/cluster_priv.h"
 
@@ -70,16 +73,20 @@ static void adopt_reload(struct cluster *c)
 {
 	if (!c->reload || mail_result(&c->x->mail, c->reloading) == -EINPROGRESS)
 		return;
+	balances_reload(c->balances, c->reload, c->worked, c->worked_wall_ns);
 	free(c->conf);
 	c->conf = c->reload;
 	c->reload = NULL;
 }
 
-int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono now)
+int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono now, int64_t wall_ns)
 {
 	int64_t period = c->conf->heartbeat_ns > PUBLISH_MIN_NS ? c->conf->heartbeat_ns
 								: PUBLISH_MIN_NS;
+	int64_t ns;
 
+	c->worked = now;
+	c->worked_wall_ns = wall_ns;
 	exchange_woken(c->x->control_fd);
 	adopt_reload(c);
 	show_notices(c);
@@ -89,14 +96,15 @@ int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono n
 			exchange_wake(c->x->worker_fd);
 		c->published = true;
 	}
-	return mono_sub(c->publish_due, now);
+	ns = balances_work(c->balances, c, now, wall_ns);
+	return ns < mono_sub(c->publish_due, now) ? ns : mono_sub(c->publish_due, now);
 }
 
 /* --- what is known ----------------------------------------------------------- */
 
 int cluster_fd(const struct cluster *c)
 {
-	return c->x->control_fd;
+	return c->epoll;
 }
 
 const struct cluster_conf *cluster_conf(const struct cluster *c)
@@ -116,14 +124,6 @@ static const struct rest_copy *newest_rest(const struct cluster *c)
 
 	spsc_latest_get(&r->at);
 	return &r->copy[r->at.front];
-}
-
-const struct host_copy *cluster_newest_host(const struct cluster *c, uint32_t i)
-{
-	struct host_copies *h = c->x->host[c->conf->host[i].number - 1];
-
-	spsc_latest_get(&h->at);
-	return &h->copy[h->at.front];
 }
 
 void cluster_members(const struct cluster *c, uint64_t *view, struct hostset *members,
@@ -364,6 +364,19 @@ int cluster_reload_result(struct cluster *c, uint64_t ticket)
 
 /* --- open and close ----------------------------------------------------------- */
 
+/* What control waits for. */
+static int open_epoll(struct cluster *c)
+{
+	const int fd[] = { c->x->control_fd, balances_fd(c->balances) };
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	for (size_t i = 0; i < sizeof(fd) / sizeof(fd[0]); i++)
+		if (c->epoll < 0 || epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd[i], &ev))
+			return -errno;
+	return 0;
+}
+
 /* A start that cannot use its files counts no generation: it is counted last (worker_open). */
 static int open_parts(struct cluster *c, const char *state_dir, struct mono now,
 		      struct conf_error *e)
@@ -377,6 +390,10 @@ static int open_parts(struct cluster *c, const char *state_dir, struct mono now,
 		rc = cluster_key_load(&key, c->conf->key_file, e);
 	if (!rc)
 		rc = exchange_open(&c->x, c->conf);
+	if (!rc)
+		rc = balances_open(&c->balances, c->conf, c->guests, now, e);
+	if (!rc)
+		rc = open_epoll(c);
 	if (!rc) {
 		c->worker.conf = c->conf;
 		c->worker.x = c->x;
@@ -401,7 +418,8 @@ int cluster_open(struct cluster **out, const struct daemon_conf *conf, const cha
 	snprintf(c->file, sizeof(c->file), "%s", conf->cluster_file);
 	snprintf(c->hostname, sizeof(c->hostname), "%s", hostname);
 	c->publish_due = now;
-	c->worker.epoll = c->worker.member_fd = c->worker.filler_handle = -1;
+	c->worked = now;
+	c->epoll = c->worker.epoll = c->worker.member_fd = c->worker.filler_handle = -1;
 	rc = open_parts(c, conf->state_dir, now, e);
 	if (rc) {
 		cluster_close(c); /* it closes what was opened until then */
@@ -417,6 +435,9 @@ void cluster_close(struct cluster *c)
 		return;
 	cluster_stop(c);
 	worker_close(&c->worker);
+	balances_close(c->balances);
+	if (c->epoll >= 0)
+		close(c->epoll);
 	exchange_close(c->x);
 	free(c->reload);
 	free(c->conf);

@@ -33,7 +33,10 @@ void cluster_close(struct cluster *c);
 
 /* Start the thread; the first heartbeat comes after the first cluster_work. 0 or -errno. */
 int cluster_start(struct cluster *c);
-/* When it returns the thread has ended. */
+/*
+ * HAProxy gets the weights of its own configuration back, for which it has a second. When this
+ * returns the thread has ended.
+ */
 void cluster_stop(struct cluster *c);
 /* Another number each second at least, while the thread runs and is not blocked. */
 uint32_t cluster_alive(const struct cluster *c);
@@ -41,11 +44,13 @@ uint32_t cluster_alive(const struct cluster *c);
 /* Readable when cluster_work has something to do; the same for its whole life. */
 int cluster_fd(const struct cluster *c);
 /*
- * Publish this host and its guests, if it is due, and show what the thread has to say to the
- * operator. Returns ns until it must be called again at the latest; later, the figures that other
- * hosts see grow old, while the heartbeat goes on. now: of the real clock, once the thread runs.
+ * Publish this host and its guests, balance services, if it is due, and show what the thread has to
+ * say to the operator. Returns ns until it must be called again at the latest; later, the figures
+ * that other hosts see grow old, while the heartbeat goes on. now: of the real clock, once the
+ * thread runs.
  */
-int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono now);
+int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono now,
+		     int64_t wall_ns);
 
 /* The settings in force: others after a cluster_reload, from the next cluster_work on. */
 const struct cluster_conf *cluster_conf(const struct cluster *c);
@@ -131,6 +136,40 @@ struct cluster_sources {
 
 /* Of conf->node[i], until the next cluster_work. NULL: it is no guest of this host. */
 const struct cluster_sources *cluster_sources_see(const struct cluster *c, uint32_t i);
+
+/* A service that this host balances. */
+struct cluster_balancer {
+	const struct cluster_balance *conf;
+	const struct cluster_service *service;
+	enum cluster_balance_mode mode;
+	bool restores; /* it observes, and the weights that it has set are not taken back yet */
+	const char *why, *why_text; /* of the decision: a word, and a sentence */
+	uint32_t servers, up, k;    /* up: of servers; k: that get requests */
+	int64_t age_ns;		    /* of the oldest load that counts; 0: none; -1: not decided */
+	int64_t service_ns;	    /* mean CPU time of a request; 0: not known yet */
+	char note[320];		    /* what is wrong, with the remedy; "" */
+};
+
+/* Of conf->balance[i]. Valid until the next cluster_work. */
+void cluster_balance_see(const struct cluster *c, uint32_t i, struct mono now,
+			 struct cluster_balancer *b);
+
+/* A node as server of a balancer's backend. Weights: 0 .. 256; -1: not known, or none. */
+struct cluster_server {
+	const struct cluster_node *node;
+	bool up;	    /* it takes part */
+	int weight;	    /* in force, as it was read last */
+	int configured;	    /* by HAProxy's configuration */
+	int wanted;	    /* by mode and decision */
+	uint32_t under_way; /* requests of this HAProxy at it */
+	uint32_t own;	    /* of them, those that the node's load does not show yet */
+	uint64_t served;    /* requests of this HAProxy in all */
+};
+
+/* k: below servers of conf->balance[i]. As above. */
+void cluster_server_see(const struct cluster *c, uint32_t i, uint32_t k, struct cluster_server *s);
+/* The mode of conf->balance[i] until the end of resexd. 0; -ENODEV: it could not be opened. */
+int cluster_balance_set(struct cluster *c, uint32_t i, enum cluster_balance_mode mode);
 
 struct cluster_lock {
 	const struct cluster_service *service;

@@ -7,6 +7,9 @@
  *	cluster.c	open and close, publish, requests, how each host is seen
  *	nodes.c		how each node is seen
  *	publish.c	guests and snapshot -> records of this host's region
+ *	balances.c	the services that this host balances
+ *	balance_turn.c	one of them: a HAProxy is read, decided on, set
+ *	balancer.c	records and readings -> what reconf/balance.h decides by
  *	worker_open.c	opens what the other thread uses
  * in the cluster's thread:
  *	thread.c	its loop, on real time
@@ -26,6 +29,7 @@
 #include <pthread.h>
 
 #include "src/cluster/agree.h"
+#include "src/cluster/balances.h"
 #include "src/cluster/cluster.h"
 #include "src/cluster/exchange.h"
 #include "src/load/agree.h"
@@ -266,7 +270,11 @@ struct cluster {
 	char hostname[256];		/* of this machine */
 	struct guests *guests;
 	struct exchange *x;
+	struct balances *balances;
+	int epoll; /* what control waits for: x and balances */
 	struct mono publish_due;
+	struct mono worked; /* the newest cluster_work */
+	int64_t worked_wall_ns;
 	bool published;		     /* at least once */
 	struct cluster_conf *reload; /* not in force yet; NULL: none */
 	uint64_t reloading;	     /* ticket of the newest reload; 0: none yet */

@@ -2,6 +2,9 @@
 noinst_LIBRARIES += libcluster.a
 libcluster_a_SOURCES = \
 	src/cluster/agree.c src/cluster/agree.h \
+	src/cluster/balance_turn.c src/cluster/balance_turn.h \
+	src/cluster/balancer.c src/cluster/balancer.h \
+	src/cluster/balances.c src/cluster/balances.h \
 	src/cluster/cluster.c src/cluster/cluster.h \
 	src/cluster/cluster_priv.h \
 	src/cluster/exchange.c src/cluster/exchange.h \

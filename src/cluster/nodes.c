@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * nodes: how each node of cluster.json is seen: its newest load, how old that is, and why there is
- * none. In the control thread; worker_load.c has made the index.
+ * nodes: what was read of a host last; how each node of cluster.json is seen: its newest load, how
+ * old that is, and why there is none. In the control thread; worker_load.c has made the index.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "src/cluster/cluster_priv.h"
+
+const struct host_copy *cluster_newest_host(const struct cluster *c, uint32_t i)
+{
+	struct host_copies *h = c->x->host[c->conf->host[i].number - 1];
+
+	spsc_latest_get(&h->at);
+	return &h->copy[h->at.front];
+}
 
 /* The host that the node is, or that has the guest: cluster.json was checked. */
 static uint32_t host_of(const struct cluster_conf *c, const struct cluster_node *n)

@@ -98,10 +98,29 @@ int cluster_start(struct cluster *c)
 	return -rc;
 }
 
+/* Until the weights that HAProxy had are seen there, or the time that balances.c gives is over. */
+static void leave_balances(struct cluster *c)
+{
+	struct pollfd p = { .fd = balances_fd(c->balances), .events = POLLIN };
+	struct clock clock;
+	int64_t ns;
+
+	clock_real(&clock);
+	balances_leave(c->balances, clock.now(&clock));
+	for (;;) {
+		ns = balances_work(c->balances, c, clock.now(&clock), clock_wall_ns());
+		if (balances_left(c->balances))
+			return;
+		ns = ns < SLEEP_MAX_NS ? ns : SLEEP_MAX_NS;
+		poll(&p, 1, (int)((ns + NS_PER_MS - 1) / NS_PER_MS));
+	}
+}
+
 void cluster_stop(struct cluster *c)
 {
 	if (!c->runs)
 		return;
+	leave_balances(c);
 	atomic_store_explicit(&c->x->stop, 1, memory_order_release);
 	exchange_wake(c->x->worker_fd);
 	pthread_join(c->thread, NULL);

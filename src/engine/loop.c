@@ -53,7 +53,7 @@ static void on_cross(evutil_socket_t fd, short what, void *arg)
 static void on_cluster(evutil_socket_t fd, short what, void *arg)
 {
 	struct engine *e = arg;
-	int64_t ns = cluster_work(e->cluster, snap_latest(&e->ho), engine_now(e));
+	int64_t ns = cluster_work(e->cluster, snap_latest(&e->ho), engine_now(e), clock_wall_ns());
 
 	(void)fd;
 	(void)what;

@@ -153,7 +153,7 @@ static inline void site_control(struct sites *s, struct site *x)
 {
 	if (x->busy || (mono_sub(s->now, x->control_due) < 0 && !site_readable(cluster_fd(x->c))))
 		return;
-	x->control_due = mono_add(s->now, cluster_work(x->c, snap_latest(&x->g->ho), s->now));
+	x->control_due = mono_add(s->now, cluster_work(x->c, snap_latest(&x->g->ho), s->now, WALL));
 }
 
 static inline void site_step(struct sites *s, struct site *x)

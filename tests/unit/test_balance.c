@@ -310,3 +310,29 @@ TEST(why__each__is_a_sentence_of_its_own)
 						balance_why_text((enum balance_why)k));
 	assert_string_equal(balance_why_text(BALANCE_WHYS), "?");
 }
+
+/* The example of resex-load(7): change both. */
+TEST(decide__the_example_of_the_page__gives_its_figures)
+{
+	static const struct balance_conf c = { .service_ns = 20 * MS, .stale_ns = 525 * MS };
+	struct balance b = { .nodes = 0 };
+	struct balance_node node[N] = {
+		{ .known = true, .queue = true, .running = 16000, .cpus = 2, .age_ns = 50 * MS },
+		{ .known = true, .index = 500, .cpus = 2, .age_ns = 50 * MS },
+		{ .known = true, .index = 250, .own = 3, .cpus = 2, .age_ns = 50 * MS },
+		{ .known = true, .queue = true, .running = 4000, .cpus = 2, .age_ns = 50 * MS },
+	};
+
+	balance_decide(&b, &c, node, N);
+	gives(&b, 0, 256, 184, 170);
+	assert_true(b.k == 3 && b.why == BALANCE_GROWN);
+	aged(node, 200 * MS);
+	b.nodes = 0;
+	balance_decide(&b, &c, node, N);
+	gives(&b, 105, 256, 231, 226);
+	assert_int_equal(b.k, 4);
+	aged(node, 526 * MS);
+	balance_decide(&b, &c, node, N);
+	gives(&b, 256, 256, 256, 256);
+	assert_int_equal(b.why, BALANCE_STALE);
+}

@@ -38,7 +38,7 @@ static struct mono now(void)
 
 static void control(struct sites *s, int n)
 {
-	cluster_work(s->at[n].c, snap_latest(&s->at[n].g->ho), now());
+	cluster_work(s->at[n].c, snap_latest(&s->at[n].g->ho), now(), WALL);
 }
 
 /* Its thread runs, and control publishes once. */

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * balance_turn: see balance_turn.h.
+ *
+ *	what happens				what operators get	limit
+ *	--------------------------------------	----------------------	-----------------------
+ *	HAProxy is not heard of, or again	event "balance"		4 in a row; then none
+ *	loads are stale or missing, or not	event "balance", in	until there was none
+ *						mode act		for 10 s
+ *	another program set a weight		event "balance"		once in 60 s
+ *	weights were restored, or were not	event "balance"		none
+ */
+#include "src/cluster/balance_turn.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cluster/cluster_priv.h"
+
+enum {
+	KEEP = 16, /* a weight moves by more than this: 1/16 of the greatest */
+	TOLD_MAX = 4,
+};
+
+#define TURN_MAX_NS	 NS_PER_S /* no answer of HAProxy for so long: the connection is closed */
+#define LOST_NS		 NS_PER_S
+#define STALE_TOLD_NS	 NS_PER_S
+#define TOLD_REST_NS	 (10 * NS_PER_S)
+#define FOREIGN_AGAIN_NS (60 * NS_PER_S)
+
+static_assert((int)BALANCE_NODES_MAX == (int)HAPROXY_SERVERS_MAX, "a node is a server");
+static_assert((int)BALANCE_NODES_MAX == (int)CLUSTER_SERVERS_MAX, "a node is a server");
+static_assert((int)REGION_NAME == (int)HAPROXY_NAME_MAX, "one length of names");
+static_assert((int)CLUSTER_SOCKET_MAX == (int)HAPROXY_SOCKET_MAX, "one length of paths");
+static_assert((int)BALANCE_WEIGHT_MAX <= (int)HAPROXY_WEIGHT_MAX, "HAProxy takes each weight");
+
+/* --- events -------------------------------------------------------------------------------- */
+
+/* Must the operator be told that the thing is so now? As links of hosts in notices.c. */
+static bool is_news(struct balance_told *t, bool is, struct mono now)
+{
+	if (t->is == is)
+		return false;
+	if (mono_sub(now, t->newest) >= TOLD_REST_NS)
+		t->events = 0;
+	if (t->events == TOLD_MAX)
+		return false;
+	t->is = is;
+	t->events++;
+	t->newest = now;
+	return true;
+}
+
+static void tell(const struct balancer *b, const struct balance_world *w, const char *text)
+{
+	guests_event(w->gs, w->wall_ns, "", "balance", "%s: %s", b->service, text);
+}
+
+static bool is_lost(const struct balancer *b, struct mono now)
+{
+	return mono_sub(now, b->heard) > LOST_NS;
+}
+
+static void tell_lost(struct balancer *b, const struct balance_world *w)
+{
+	char note[HAPROXY_NOTE_MAX], text[512];
+
+	if (!is_news(&b->lost, is_lost(b, w->now), w->now))
+		return;
+	balancer_note(b, w->now, note, sizeof(note));
+	snprintf(text, sizeof(text), "%s",
+		 b->lost.is ? note : "HAProxy is heard of again, and its servers are balanced");
+	tell(b, w, text);
+}
+
+/* Only where it touches requests, and not at the start, when no load can have been read yet. */
+static void tell_stale(struct balancer *b, const struct balance_world *w)
+{
+	bool is;
+
+	if (!b->decision.nodes || b->decision.why != BALANCE_STALE)
+		b->fresh = w->now;
+	is = mono_sub(w->now, b->fresh) > STALE_TOLD_NS;
+	if (b->mode != CLUSTER_ACT || !is_news(&b->stale, is, w->now))
+		return;
+	tell(b, w,
+	     is ? "loads are stale or missing, so all nodes get equal weights: see resex load-list"
+		: "loads are fresh again, and weights follow them");
+}
+
+/* --- what is read -------------------------------------------------------------------------- */
+
+static void forget_wanted(struct balancer *b)
+{
+	for (uint32_t i = 0; i < b->n; i++)
+		b->wanted[i] = -1;
+}
+
+/* Was there a failure, or another connection? Then the weights may be those of another process. */
+static void look_for_failures(struct balancer *b, const struct haproxy_seen *h)
+{
+	bool same = h->connections == b->connections;
+
+	if (same && h->failures == b->failures)
+		return;
+	if (!same) /* it counts from 0 again */
+		memset(&b->history, 0, sizeof(b->history));
+	b->connections = h->connections;
+	b->failures = h->failures;
+	forget_wanted(b);
+}
+
+/* A weight that is not the one put last: another program, or a person, has set it. */
+static void watch_weights(struct balancer *b, const struct balance_world *w,
+			  const struct haproxy_seen *h)
+{
+	char text[192];
+	uint32_t i = 0;
+
+	while (i < b->n &&
+	       (b->wanted[i] < 0 || !h->server[i].there || h->server[i].weight == b->wanted[i]))
+		i++;
+	if (i == b->n || (b->foreign.ns && mono_sub(w->now, b->foreign) < FOREIGN_AGAIN_NS))
+		return;
+	b->foreign = w->now;
+	snprintf(text, sizeof(text),
+		 "weight %u of %s, which resexd had set to %d, is another program's: set again; to "
+		 "keep it, resex balance-set %s observe",
+		 h->server[i].weight, b->server[i], b->wanted[i], b->service);
+	tell(b, w, text);
+}
+
+static void take_reading(struct balancer *b, const struct haproxy_seen *h)
+{
+	uint64_t *served = balancer_reading(&b->history, h->read);
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		bool up = h->server[i].there && h->server[i].up;
+
+		served[i] = h->server[i].served;
+		if (up != b->up[i])
+			b->decision.nodes = 0; /* of other nodes: nothing of it is kept */
+		b->up[i] = up;
+	}
+}
+
+/* --- the decision ----------------------------------------------------------------------------- */
+
+/*
+ * How many nodes have a server that is up. Weights hold until the next turn: so loads, and the
+ * limit of their age, are dated to the middle of this time.
+ */
+static uint32_t gather(struct balancer *b, const struct balance_world *w,
+		       const struct haproxy_seen *h,
+		       struct balance_node node[static BALANCE_NODES_MAX])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		struct cluster_node_seen s;
+
+		cluster_node_see(w->c, b->node[i], w->now, &s);
+		b->own[i] = h->server[i].own;
+		if (s.load)
+			b->own[i] = balancer_own(&b->history, i, h->server[i].own,
+						 mono_add(w->now, -s.age_ns));
+		if (s.load && b->up[i])
+			balancer_cost_add(&b->cost[i], s.load, h->server[i].served);
+		if (b->up[i])
+			node[n++] = balancer_node(s.load, s.index,
+						  s.age_ns + w->conf->load.scan_ns / 2, b->own[i]);
+	}
+	return n;
+}
+
+static void decide(struct balancer *b, const struct balance_world *w, const struct haproxy_seen *h)
+{
+	struct balance_node node[BALANCE_NODES_MAX];
+	uint32_t n = gather(b, w, h, node);
+	struct balance_conf c = { .k = (uint32_t)b->conf.k,
+				  .stale_ns = w->conf->load.stale_ns + w->conf->load.scan_ns / 2,
+				  .keep = KEEP };
+
+	b->service_ns = b->conf.service_ns ? b->conf.service_ns
+					   : balancer_service_ns(b->cost, b->n);
+	c.service_ns = b->service_ns;
+	if (!n)
+		b->decision.nodes = 0;
+	else
+		balance_decide(&b->decision, &c, node, n);
+	tell_stale(b, w);
+}
+
+/* --- what is put ------------------------------------------------------------------------------ */
+
+static bool puts_configured(const struct balancer *b)
+{
+	return b->restoring || b->mode == CLUSTER_EQUAL;
+}
+
+/* to[] has what each server has, or is to have if it takes no part. */
+static void set_decided(const struct balancer *b, uint16_t to[])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		if (!b->up[i] || n >= b->decision.nodes)
+			continue;
+		to[i] = b->decision.weight[n] ? b->decision.weight[n] : 1;
+		n++;
+	}
+}
+
+static void put_weights(struct balancer *b, const struct haproxy_seen *h, struct mono now)
+{
+	uint16_t weight[BALANCE_NODES_MAX];
+
+	for (uint32_t i = 0; i < b->n; i++)
+		weight[i] = puts_configured(b) && !b->other[i] ? h->server[i].initial
+							       : h->server[i].weight;
+	if (!puts_configured(b))
+		set_decided(b, weight);
+	if (haproxy_put(b->haproxy, weight, now))
+		return;
+	b->put = true;
+	for (uint32_t i = 0; i < b->n; i++)
+		b->wanted[i] = h->server[i].there && !b->other[i] ? weight[i] : -1;
+}
+
+static bool has_configured(const struct balancer *b, const struct haproxy_seen *h)
+{
+	for (uint32_t i = 0; i < b->n; i++)
+		if (h->server[i].there && !b->other[i] &&
+		    h->server[i].weight != h->server[i].initial)
+			return false;
+	return true;
+}
+
+static void end_restoring(struct balancer *b, const struct balance_world *w)
+{
+	b->restoring = false;
+	forget_wanted(b);
+	tell(b, w, "resexd no longer sets weights: those of HAProxy's configuration are in force");
+}
+
+static void turn(struct balancer *b, const struct balance_world *w, const struct haproxy_seen *h)
+{
+	look_for_failures(b, h);
+	watch_weights(b, w, h);
+	take_reading(b, h);
+	if (!b->leaving)
+		decide(b, w, h);
+	if (b->restoring && has_configured(b, h))
+		end_restoring(b, w);
+	if (b->restoring || b->mode != CLUSTER_OBSERVE)
+		put_weights(b, h, w->now);
+}
+
+/* --- work ------------------------------------------------------------------------------------- */
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t work_on_haproxy(struct balancer *b, const struct balance_world *w, bool due)
+{
+	struct haproxy_seen h;
+	int64_t ns;
+
+	haproxy_work(b->haproxy, w->now);
+	haproxy_see(b->haproxy, &h);
+	if (h.reads != b->reads) {
+		b->reads = h.reads;
+		b->heard = w->now;
+		turn(b, w, &h);
+	}
+	if (due)
+		haproxy_read(b->haproxy, w->now); /* if it cannot: at the next turn */
+	ns = haproxy_work(b->haproxy, w->now);
+	haproxy_see(b->haproxy, &h);
+	return h.reads != b->reads ? 0 : ns;
+}
+
+int64_t balancer_work(struct balancer *b, const struct balance_world *w)
+{
+	bool due = is_due(&b->turn_due, w->conf->load.scan_ns, w->now);
+	int64_t ns = mono_sub(b->turn_due, w->now);
+
+	ns = least(ns, work_on_haproxy(b, w, due));
+	if (!b->leaving)
+		tell_lost(b, w);
+	return ns > 0 ? ns : 0;
+}
+
+void balancer_set_mode(struct balancer *b, enum cluster_balance_mode mode)
+{
+	if (mode != CLUSTER_OBSERVE)
+		b->restoring = false;
+	else if (b->mode != CLUSTER_OBSERVE)
+		b->restoring = b->put;
+	b->mode = mode;
+}
+
+static bool has_server(const struct balancer *b, const char *server)
+{
+	for (uint32_t i = 0; i < b->n; i++)
+		if (!strcmp(b->server[i], server))
+			return true;
+	return false;
+}
+
+/* Does heir set weights of the same backend in the same way? */
+static bool is_heir(const struct balancer *b, const struct balancer *heir)
+{
+	return heir && b->conf.by == heir->conf.by &&
+	       !strcmp(b->conf.backend, heir->conf.backend) &&
+	       !strcmp(b->conf.socket, heir->conf.socket);
+}
+
+void balancer_leave(struct balancer *b, const struct balancer *heir, struct mono until)
+{
+	balancer_set_mode(b, CLUSTER_OBSERVE);
+	b->leaving = true;
+	b->until = until;
+	if (!is_heir(b, heir))
+		return;
+	for (uint32_t i = 0; i < b->n; i++)
+		b->other[i] = has_server(heir, b->server[i]);
+}
+
+bool balancer_left(struct balancer *b, const struct balance_world *w)
+{
+	char note[HAPROXY_NOTE_MAX], text[512];
+
+	if (b->restoring && mono_sub(w->now, b->until) < 0)
+		return false;
+	if (b->restoring) {
+		balancer_note(b, w->now, note, sizeof(note));
+		snprintf(text, sizeof(text), "the weights that resexd has set are still there: %s",
+			 *note ? note : "HAProxy has not taken others in time");
+		tell(b, w, text);
+	}
+	return true;
+}
+
+/* --- what is seen ----------------------------------------------------------------------------- */
+
+static void note_haproxy(const struct balancer *b, bool lost, char *text, size_t size)
+{
+	struct haproxy_seen h;
+
+	haproxy_see(b->haproxy, &h);
+	snprintf(text, size, "%s", h.note);
+	if (!*text && lost)
+		snprintf(text, size, "HAProxy does not answer at %s: see whether it runs",
+			 b->conf.socket);
+	for (uint32_t i = 0; i < b->n && !*text && h.reads; i++)
+		if (!h.server[i].there)
+			snprintf(text, size,
+				 "backend %s of HAProxy has no server %s: give the node its name "
+				 "there by \"server\"",
+				 b->conf.backend, b->server[i]);
+}
+
+void balancer_note(const struct balancer *b, struct mono now, char *text, size_t size)
+{
+	note_haproxy(b, is_lost(b, now), text, size);
+}
+
+void balancer_see_server(const struct balancer *b, uint32_t k, struct cluster_server *s)
+{
+	struct haproxy_seen h = { .reads = 0 };
+	uint16_t decided[BALANCE_NODES_MAX] = { 0 };
+
+	haproxy_see(b->haproxy, &h);
+	s->up = b->up[k];
+	s->own = b->own[k];
+	s->weight = s->configured = s->wanted = -1;
+	if (h.reads && h.server[k].there) {
+		s->weight = h.server[k].weight;
+		s->configured = h.server[k].initial;
+		s->under_way = h.server[k].own;
+		s->served = h.server[k].served;
+	}
+	set_decided(b, decided);
+	if (puts_configured(b))
+		s->wanted = s->configured;
+	else if (decided[k])
+		s->wanted = decided[k];
+}
+
+/* --- open and close --------------------------------------------------------------------------- */
+
+static int open_haproxy(struct balancer *b)
+{
+	struct haproxy_conf *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c)
+		return -ENOMEM;
+	strcpy(c->socket, b->conf.socket);
+	strcpy(c->backend, b->conf.backend);
+	memcpy(c->server, b->server, sizeof(b->server));
+	c->servers = b->n;
+	c->timeout_ns = TURN_MAX_NS;
+	rc = haproxy_open(&b->haproxy, c);
+	free(c);
+	return rc;
+}
+
+void balancer_find_nodes(struct balancer *b, const struct cluster_conf *conf)
+{
+	const struct cluster_node *n = NULL;
+
+	b->n = 0;
+	while ((n = cluster_node_next(conf, b->conf.service, n)) != NULL) {
+		strcpy(b->server[b->n], n->server);
+		b->node[b->n++] = (uint32_t)(n - conf->node);
+	}
+}
+
+int balancer_open(struct balancer **out, const struct cluster_conf *conf, uint32_t i,
+		  struct mono now)
+{
+	struct balancer *b = calloc(1, sizeof(*b));
+	int rc;
+
+	if (!b)
+		return -ENOMEM;
+	b->conf = conf->balance[i];
+	b->mode = (enum cluster_balance_mode)b->conf.mode;
+	strcpy(b->service, cluster_service_at(conf, b->conf.service)->name);
+	balancer_find_nodes(b, conf);
+	b->turn_due = b->heard = b->fresh = now;
+	forget_wanted(b);
+	rc = open_haproxy(b);
+	if (rc)
+		balancer_close(b);
+	else
+		*out = b;
+	return rc;
+}
+
+void balancer_close(struct balancer *b)
+{
+	if (b->haproxy)
+		haproxy_close(b->haproxy);
+	free(b);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * balance_turn: one service that this host balances: a backend of HAProxy, its servers, and who
+ * sets their weights. For balances.c; in the control thread.
+ *
+ * A turn comes each load.scan:
+ *
+ *	haproxy_read -> servers -+-> balancer.h -> balance_decide -> haproxy_put
+ *	cluster_node_see --------+
+ *
+ *	mode		what is put
+ *	--------------	---------------------------------------------------------------------
+ *	observe		nothing: the decision is only shown
+ *	act		the decision
+ *	equal		the configured weights: those that HAProxy's own configuration gives
+ *
+ * Where act or equal ends (another mode, another file, the end of resexd), the configured weights
+ * are put a last time: the balancer restores, until a reading shows them.
+ *
+ * No server that is up gets 0: when the others die between two turns, HAProxy still has one.
+ * Servers that are down, or that HAProxy does not have, take no part, and keep the weight that they
+ * have.
+ */
+#ifndef RESEX_CLUSTER_BALANCE_TURN_H
+#define RESEX_CLUSTER_BALANCE_TURN_H
+
+#include "src/cluster/balancer.h"
+#include "src/cluster/cluster.h"
+#include "src/reconf/act_haproxy.h"
+
+/* What the operator knows of a thing that comes and goes: at most a few events in a row. */
+struct balance_told {
+	bool is;
+	uint32_t events;
+	struct mono newest;
+};
+
+struct balancer {
+	struct balancer *next; /* of those that leave */
+	struct cluster_balance conf;
+	char service[REGION_NAME];
+	uint32_t n;
+	uint32_t node[BALANCE_NODES_MAX]; /* its place in cluster_conf.node[] */
+	char server[BALANCE_NODES_MAX][REGION_NAME];
+	bool other[BALANCE_NODES_MAX]; /* leaving: another balancer has the server now */
+	struct haproxy *haproxy;
+	enum cluster_balance_mode mode;
+	bool put; /* at least once: else there is nothing to restore */
+	bool restoring;
+	bool leaving; /* of no service here any more: it only restores, until: */
+	struct mono until;
+	struct mono turn_due, heard;	       /* heard: the newest reading */
+	uint64_t reads, connections, failures; /* of haproxy_seen, at the newest turn */
+	struct balancer_history history;
+	struct balancer_cost cost[BALANCE_NODES_MAX];
+	struct balance decision; /* of the nodes whose server is up: */
+	bool up[BALANCE_NODES_MAX];
+	uint32_t own[BALANCE_NODES_MAX]; /* that the record does not hold */
+	int wanted[BALANCE_NODES_MAX];	 /* put last, with no failure since; -1: none */
+	int64_t service_ns;
+	struct mono fresh; /* loads were not stale */
+	struct balance_told lost, stale;
+	struct mono foreign; /* the newest event about it; 0: there was none */
+};
+
+/*
+ * The balancer of conf->balance[i], without a turn yet. 0 or -errno.
+ */
+int balancer_open(struct balancer **b, const struct cluster_conf *conf, uint32_t i,
+		  struct mono now);
+void balancer_close(struct balancer *b);
+/* conf is another one, with the same balance and nodes of the service. */
+void balancer_find_nodes(struct balancer *b, const struct cluster_conf *conf);
+
+/* What a turn works with. */
+struct balance_world {
+	const struct cluster *c;
+	const struct cluster_conf *conf;
+	struct guests *gs; /* for events */
+	struct mono now;
+	int64_t wall_ns;
+};
+
+/* Do all that is due. Returns ns until it must be called again at the latest. Does not block. */
+int64_t balancer_work(struct balancer *b, const struct balance_world *w);
+
+void balancer_set_mode(struct balancer *b, enum cluster_balance_mode mode);
+/*
+ * Only restore from now on, until a time at the latest. heir: the balancer that has its place, or
+ * NULL; servers that both have are the heir's.
+ */
+void balancer_leave(struct balancer *b, const struct balancer *heir, struct mono until);
+/* Of one that leaves: it has restored, or its time is over, which is told. To be closed then. */
+bool balancer_left(struct balancer *b, const struct balance_world *w);
+
+/* Fill s, but for its node. */
+void balancer_see_server(const struct balancer *b, uint32_t k, struct cluster_server *s);
+/* What is wrong, with the remedy; "". */
+void balancer_note(const struct balancer *b, struct mono now, char *text, size_t size);
+
+#endif

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cluster_balances: a host balances a service of two or three nodes, itself one of them, by a fake
+ * HAProxy (tests/fakes/fake_haproxy.h).
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "src/cluster/balance_turn.h"
+#include "tests/fakes/fake_haproxy.h"
+#include "tests/unit/cluster_rig.h"
+#include "tests/unit/unit.h"
+
+#define N(n, server)                                                                               \
+	"{\"name\": \"n" #n "\", \"number\": " #n ", \"host\": \"xen" #n "\", "                    \
+	"\"service\": \"web\", \"server\": \"" server "\"}"
+#define N12	    N(1, "s1") ", " N(2, "s2")
+#define MORE(nodes) SITE_TIMES ", \"nodes\": [" nodes "]"
+#define BALANCED(nodes, keys)                                                                      \
+	MORE(nodes) ", \"balance\": [{\"service\": \"web\", \"backend\": \"be\", " keys "}]"
+#define SOCKET "\"socket\": \"/h\""
+#define ACT    SOCKET ", \"mode\": \"act\""
+
+enum { CONFIGURED = 10 };
+
+/* Of each node, by its number: how busy its 2 CPUs are, in 1/1000. -1: it cannot be sampled. */
+static int busy[SITES + 1];
+
+static int sample_busy(struct load *l, struct load_record *r)
+{
+	(void)l;
+	if (busy[r->node] < 0)
+		return -EPROTO;
+	r->cpus = 2;
+	r->busy_ns = (uint64_t)r->sampled_ns / 1000 * 2 * (uint64_t)busy[r->node];
+	return 0;
+}
+
+static struct load_ops by_test;
+
+/* Hosts 1 .. n are nodes, and host 1 balances them so. */
+static struct sites *open_sites(void **state, int n, const char *first)
+{
+	struct sites *s = sites_new();
+
+	*state = s;
+	by_test = load_proc;
+	by_test.sample = sample_busy;
+	for (int i = 1; i <= n; i++) {
+		site_write(s, i, "test",
+			   i == 1   ? first
+			   : n == 2 ? MORE(N12)
+				    : MORE(N12 ", " N(3, "s3")));
+		site_open(s, i);
+		s->at[i].c->worker.load_ops = &by_test;
+		s->at[i].c->worker.filler = NULL;
+		busy[i] = 300;
+	}
+	return s;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_haproxy_clear();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	if (*state)
+		sites_free(*state);
+	assert_int_equal(fake_haproxy_open, 0);
+	return 0;
+}
+
+static struct cluster_balancer seen(struct sites *s)
+{
+	struct cluster_balancer b;
+
+	cluster_balance_see(s->at[1].c, 0, s->now, &b);
+	return b;
+}
+
+static struct cluster_server server(struct sites *s, uint32_t k)
+{
+	struct cluster_server x;
+
+	cluster_server_see(s->at[1].c, 0, k, &x);
+	return x;
+}
+
+static bool decided(struct sites *s, const char *why)
+{
+	return !strcmp(seen(s).why, why);
+}
+
+static bool has(const struct fake_process *p, int a, int b)
+{
+	return p->server[0].weight == a && p->server[1].weight == b;
+}
+
+static void set_mode(struct sites *s, enum cluster_balance_mode mode)
+{
+	assert_int_equal(cluster_balance_set(s->at[1].c, 0, mode), 0);
+}
+
+static uint64_t balance_events(struct sites *s)
+{
+	return (uint64_t)rig_events(s->at[1].g, "balance");
+}
+
+/* --- modes --------------------------------------------------------------------------------- */
+
+RIG_TEST(observe__decides_and_shows_and_sets_nothing)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, SOCKET));
+	struct cluster_server x;
+
+	busy[1] = 900;
+	assert_true(decided(s, "none") && !seen(s).k);
+	site_until(s, decided(s, "fresh") && seen(s).k == 1);
+	assert_int_equal(seen(s).mode, CLUSTER_OBSERVE);
+	assert_string_equal(seen(s).service->name, "web");
+	assert_true(seen(s).servers == 2 && seen(s).up == 2);
+	assert_string_equal(seen(s).note, "");
+	x = server(s, 0);
+	assert_string_equal(x.node->name, "n1");
+	assert_true(x.up && x.weight == CONFIGURED && x.configured == CONFIGURED);
+	site_until(s, server(s, 0).wanted == 1 && server(s, 1).wanted == 256);
+	sites_pass(s, NS_PER_S);
+	assert_int_equal(p->puts, 0);
+	assert_true(has(p, CONFIGURED, CONFIGURED));
+	assert_int_equal(balance_events(s), 0);
+	/* A turn each load.scan of 50 ms. */
+	assert_in_range(seen(s).age_ns, 25 * MS, 25 * MS + 130 * MS);
+}
+
+RIG_TEST(act__sets_weights_by_load_and_none_to_zero)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+
+	busy[1] = 900;
+	site_until(s, has(p, 1, 256));
+	assert_true(server(s, 0).wanted == 1 && server(s, 1).wanted == 256);
+	site_until(s, server(s, 0).weight == 1);
+	assert_int_equal(server(s, 0).configured, CONFIGURED);
+	busy[1] = 100;
+	busy[2] = 900;
+	site_until(s, has(p, 256, 1));
+	busy[1] = 900;
+	site_until(s, has(p, 256, 256));
+	assert_int_equal(balance_events(s), 0);
+}
+
+/* With the service time given, loads older than 20 of it are little worth. */
+RIG_TEST(act__with_a_service_time__goes_by_the_age_of_the_loads)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT ", \"service_time\": \"50ms\""));
+
+	busy[1] = 990;
+	busy[2] = 10;
+	site_until(s, decided(s, "grown"));
+	assert_int_equal(seen(s).service_ns, 50 * MS);
+	site_until(s, p->server[0].weight > 100 && p->server[0].weight < 255);
+	assert_int_equal(p->server[1].weight, 256);
+}
+
+RIG_TEST(act__k_is_given__gives_so_many_nodes_weight)
+{
+	struct fake_process *p = fake_haproxy_run("be", 3, CONFIGURED);
+	struct sites *s = open_sites(state, 3, BALANCED(N12 ", " N(3, "s3"), ACT ", \"k\": 2"));
+
+	busy[1] = 900;
+	busy[2] = 500;
+	busy[3] = 100;
+	site_until(s, p->server[0].weight == 1 && p->server[1].weight == 256 &&
+			      p->server[2].weight == 256);
+	assert_true(decided(s, "given") && seen(s).k == 2);
+}
+
+RIG_TEST(equal__puts_the_configured_weights_and_holds_them)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+
+	p->server[1].initial = 40;
+	busy[1] = 900;
+	site_until(s, has(p, 1, 256));
+	set_mode(s, CLUSTER_EQUAL);
+	site_until(s, has(p, CONFIGURED, 40));
+	assert_int_equal(server(s, 1).wanted, 40);
+	p->server[0].weight = 77;
+	site_until(s, has(p, CONFIGURED, 40));
+	set_mode(s, CLUSTER_ACT);
+	site_until(s, has(p, 1, 256));
+}
+
+RIG_TEST(observe__after_act__puts_the_configured_weights_once)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+
+	busy[1] = 900;
+	site_until(s, has(p, 1, 256));
+	set_mode(s, CLUSTER_OBSERVE);
+	assert_true(seen(s).restores && server(s, 0).wanted == CONFIGURED);
+	site_until(s, !seen(s).restores);
+	assert_true(has(p, CONFIGURED, CONFIGURED));
+	assert_true(site_has_event(s, 1, "balance", "web: resexd no longer sets weights"));
+	p->server[0].weight = 77;
+	sites_pass(s, NS_PER_S);
+	assert_true(has(p, 77, CONFIGURED));
+	/* What was never put need not be restored. */
+	set_mode(s, CLUSTER_ACT);
+	set_mode(s, CLUSTER_OBSERVE);
+	site_until(s, !seen(s).restores);
+	assert_int_equal(balance_events(s), 2);
+}
+
+/* --- what goes wrong ------------------------------------------------------------------------- */
+
+RIG_TEST(loads__stale__all_are_equal_and_an_event_says_so)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+
+	busy[1] = 900;
+	site_until(s, has(p, 1, 256));
+	busy[2] = -1;
+	site_until(s, has(p, 256, 256));
+	assert_true(decided(s, "stale"));
+	site_until(s, site_has_event(s, 1, "balance", "web: loads are stale or missing"));
+	sites_pass(s, NS_PER_S);
+	assert_int_equal(balance_events(s), 1);
+	busy[2] = 0;
+	site_until(s, has(p, 1, 256));
+	assert_true(site_has_event(s, 1, "balance", "loads are fresh again"));
+}
+
+RIG_TEST(haproxy__lost_and_restarted__gets_the_weights_again_and_events_say_so)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+	struct mono began;
+
+	busy[1] = 900;
+	site_until(s, has(p, 1, 256));
+	/* At once, it is no event. */
+	fake_haproxy_restart(p);
+	began = s->now;
+	site_until(s, has(p, 1, 256));
+	assert_in_range(mono_sub(s->now, began), 0, 250 * MS);
+	assert_int_equal(balance_events(s), 0);
+	p->away = true;
+	began = s->now;
+	site_until(s, balance_events(s));
+	assert_in_range(mono_sub(s->now, began), 900 * MS, 1200 * MS);
+	assert_true(site_has_event(s, 1, "balance", "web: nobody listens at /h"));
+	assert_string_equal(seen(s).note, "nobody listens at /h");
+	fake_haproxy_restart(p);
+	p->away = false;
+	site_until(s, has(p, 1, 256));
+	assert_true(site_has_event(s, 1, "balance", "web: HAProxy is heard of again"));
+	assert_int_equal(balance_events(s), 2);
+	/* It comes and goes: 4 events in a row, then none. */
+	for (int i = 0; i < 4; i++) {
+		p->hangs = i % 2 == 0;
+		sites_pass(s, 1500 * MS);
+	}
+	assert_int_equal(balance_events(s), 4);
+	assert_true(site_has_event(s, 1, "balance", "web: HAProxy does not answer at /h"));
+}
+
+RIG_TEST(weight__of_another_program__is_set_again_and_told_once_a_minute)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+
+	busy[1] = 900;
+	site_until(s, has(p, 1, 256));
+	sites_pass(s, 200 * MS);
+	for (int i = 0; i < 10; i++) {
+		p->server[0].weight = 17;
+		site_until(s, has(p, 1, 256));
+	}
+	assert_int_equal(balance_events(s), 1);
+	assert_true(site_has_event(s, 1, "balance",
+				   "web: weight 17 of s1, which resexd had set to 1, is another "
+				   "program's"));
+	sites_pass(s, 61 * NS_PER_S);
+	p->server[0].weight = 17;
+	site_until(s, balance_events(s) == 2);
+	/* One that could not be set is not another program's. */
+	p->refuses = true;
+	busy[1] = 0;
+	sites_pass(s, 61 * NS_PER_S);
+	assert_int_equal(balance_events(s), 2);
+	assert_string_equal(seen(s).note, "no permission to set weights");
+}
+
+RIG_TEST(server__down_or_missing__takes_no_part)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 3, BALANCED(N12 ", " N(3, "s3"), ACT));
+
+	busy[1] = 900;
+	busy[2] = 300;
+	busy[3] = 0;
+	site_until(s, has(p, 1, 256));
+	assert_true(seen(s).servers == 3 && seen(s).up == 2);
+	assert_non_null(strstr(seen(s).note, "backend be of HAProxy has no server s3"));
+	assert_true(!server(s, 2).up && server(s, 2).weight == -1 && server(s, 2).wanted == -1);
+	/* The least loaded goes down: the other gets all, also in what is kept. */
+	p->server[1].down = true;
+	site_until(s, p->server[0].weight == 256);
+	assert_int_equal(p->server[1].weight, 256);
+	p->server[0].down = true;
+	site_until(s, !seen(s).up);
+	assert_true(decided(s, "none"));
+	p->server[0].weight = 5;
+	sites_pass(s, NS_PER_S);
+	assert_int_equal(p->server[0].weight, 5);
+	p->server[0].down = p->server[1].down = false;
+	site_until(s, has(p, 1, 256));
+}
+
+RIG_TEST(own_requests__sent_since_the_record__count)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+
+	site_until(s, has(p, 256, 256));
+	/* Long ones, which the records hold: they count for a moment. */
+	p->server[0].own = 50;
+	p->server[0].served = 50;
+	site_until(s, server(s, 0).under_way == 50);
+	site_until(s, server(s, 0).own == 0 && has(p, 256, 256));
+	/* 200 a second, of which 100 are under way. */
+	p->server[0].own = 100;
+	for (int i = 0; i < 40; i++) {
+		p->server[0].served += 2;
+		sites_pass(s, 10 * MS);
+	}
+	assert_in_range(server(s, 0).own, 2, 30); /* of the load's age: 10 to 120 ms */
+	assert_true(has(p, 1, 256));
+}
+
+RIG_TEST(service_time__is_measured_by_requests_and_cpu_time)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, SOCKET));
+
+	busy[1] = 500;
+	/* n1: 1 CPU busy, 100 requests a second: 10 ms each; n2 gets none. */
+	site_until(s, decided(s, "fresh"));
+	for (int i = 0; i < 300; i++) {
+		p->server[0].served++;
+		sites_pass(s, 10 * MS);
+	}
+	assert_in_range(seen(s).service_ns, 9 * MS, 11 * MS);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static int work_until_left(struct sites *s)
+{
+	struct balances *b = s->at[1].c->balances;
+	int ms = 0;
+
+	balances_leave(b, s->now);
+	while (!balances_left(b)) {
+		s->now.ns += MS;
+		balances_work(b, s->at[1].c, s->now, WALL);
+		ms++;
+	}
+	return ms;
+}
+
+RIG_TEST(end__of_act_and_equal__leaves_the_configured_weights)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+
+	busy[1] = 900;
+	site_until(s, has(p, 1, 256));
+	assert_in_range(work_until_left(s), 1, 250);
+	assert_true(has(p, CONFIGURED, CONFIGURED));
+	assert_int_equal(fake_haproxy_open, 0);
+}
+
+RIG_TEST(end__while_haproxy_hangs__comes_after_a_second_and_says_so)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+
+	busy[1] = 900;
+	site_until(s, has(p, 1, 256));
+	p->hangs = true;
+	assert_in_range(work_until_left(s), 999, 1001);
+	assert_true(site_has_event(
+		s, 1, "balance", "web: the weights that resexd has set are still there: HAProxy"));
+}
+
+RIG_TEST(end__of_observe_or_before_anything_was_put__is_at_once)
+{
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+
+	sites_pass(s, NS_PER_S); /* no HAProxy */
+	assert_int_equal(work_until_left(s), 1);
+	assert_false(site_has_event(s, 1, "balance", "still there"));
+}
+
+/* --- reload ----------------------------------------------------------------------------------- */
+
+static void reload(struct sites *s, const char *more)
+{
+	uint64_t ticket;
+
+	assert_int_equal(site_reload(s, 1, SITES, more, SITE_SERVICES, &ticket), 0);
+	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+}
+
+RIG_TEST(reload__of_the_same__goes_on_with_the_operators_mode)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+
+	busy[1] = 900;
+	site_until(s, has(p, 1, 256));
+	set_mode(s, CLUSTER_EQUAL);
+	site_until(s, has(p, CONFIGURED, CONFIGURED));
+	reload(s, BALANCED("{\"name\": \"m\", \"number\": 3, \"host\": \"xen3\"}, " N12, ACT));
+	sites_pass(s, NS_PER_S);
+	assert_int_equal(seen(s).mode, CLUSTER_EQUAL);
+	assert_int_equal(fake_haproxy_open, 1);
+	assert_string_equal(server(s, 0).node->name, "n1"); /* at another place of the list */
+	set_mode(s, CLUSTER_ACT);
+	site_until(s, has(p, 1, 256));
+}
+
+RIG_TEST(reload__of_settings__never_shows_haproxy_other_weights_between)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+
+	busy[1] = 900;
+	site_until(s, has(p, 1, 256));
+	reload(s, BALANCED(N12, ACT ", \"k\": 1"));
+	for (int i = 0; i < 2000; i++) {
+		assert_true(has(p, 1, 256));
+		sites_ms(s);
+	}
+	assert_true(decided(s, "given"));
+	assert_int_equal(fake_haproxy_open, 1);
+	/* Another mode in the file is the operator's newest word. */
+	set_mode(s, CLUSTER_EQUAL);
+	reload(s, BALANCED(N12, SOCKET));
+	assert_int_equal(seen(s).mode, CLUSTER_OBSERVE);
+	site_until(s, has(p, CONFIGURED, CONFIGURED));
+}
+
+RIG_TEST(reload__without_a_node_or_a_service__restores_its_servers)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED),
+			    *q = fake_haproxy_run("other", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+
+	busy[1] = 900;
+	site_until(s, has(p, 1, 256));
+	reload(s, BALANCED(N(1, "s1"), ACT));
+	site_until(s, has(p, 256, CONFIGURED));
+	assert_int_equal(seen(s).servers, 1);
+	/* Another backend: the first one is restored. */
+	reload(s, MORE(N12) ", \"balance\": [{\"service\": \"web\", \"backend\": \"other\", " ACT
+			    "}]");
+	site_until(s, has(p, CONFIGURED, CONFIGURED) && has(q, 1, 256));
+	reload(s, MORE(N12));
+	site_until(s, has(q, CONFIGURED, CONFIGURED));
+	site_until(s, fake_haproxy_open == 0);
+	assert_int_equal(cluster_conf(s->at[1].c)->balances, 0);
+}
