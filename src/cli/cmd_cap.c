@@ -49,18 +49,34 @@ int run_resume(struct cli *c)
 }
 
 /* A sentence a line: a table would cut the sentences, or make all lines as long as the longest. */
+static void print_whys(const struct cli *c, const json_t *r)
+{
+	json_t *g;
+	size_t i;
+
+	json_array_foreach(json_object_get(r, "guests"), i, g)
+		printf("%s: %s\n", json_string_value(json_object_get(g, "name")),
+		       json_string_value(json_object_get(g, "text")));
+	if (json_is_true(json_object_get(r, "also_node")))
+		printf("%s is also a node: see resex why --node\n", c->argv[0]);
+}
+
+/* The name of a guest, else of a node. */
 int run_why(struct cli *c)
 {
-	json_t *r = NULL, *params = NULL, *g;
-	size_t i;
-	int rc = guest_argument(c, false, &params);
+	json_t *r = NULL, *params = NULL;
+	int rc;
 
-	if (!rc)
-		rc = request_reply(c, "why", params, &r);
+	if (c->options.node)
+		return run_why_node(c);
+	rc = guest_argument(c, false, &params);
+	if (rc)
+		return rc;
+	rc = request_reply(c, "why", params, &r);
+	if (rc == RESEX_NO_GUEST)
+		return run_why_other(c);
 	if (!rc && r)
-		json_array_foreach(json_object_get(r, "guests"), i, g)
-			printf("%s: %s\n", json_string_value(json_object_get(g, "name")),
-			       json_string_value(json_object_get(g, "text")));
+		print_whys(c, r);
 	json_decref(r);
 	return rc;
 }

@@ -33,6 +33,9 @@ int run_why(struct cli *c);
 int run_host_list(struct cli *c);
 int run_lock_list(struct cli *c);
 int run_lock_break(struct cli *c);
+int run_node_list(struct cli *c);
+int run_balance_list(struct cli *c);
+int run_balance_set(struct cli *c);
 int run_load_list(struct cli *c);
 int run_load_show(struct cli *c);
 int run_cluster_reload(struct cli *c);
@@ -40,5 +43,8 @@ int run_events(struct cli *c);
 
 /* list --all-hosts */
 int run_list_all(struct cli *c);
+/* why --node, and why of a name that is no guest's. */
+int run_why_node(struct cli *c);
+int run_why_other(struct cli *c);
 
 #endif

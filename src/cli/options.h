@@ -21,12 +21,14 @@ enum option_set {
 	OPT_EVENTS = 1 << 5, /* --follow and --lines */
 	OPT_DRY_RUN = 1 << 6,
 	OPT_ALL_SOURCES = 1 << 7,
+	OPT_NODE = 1 << 8,
+	OPT_VERBOSE = 1 << 9,
 };
 
 struct options {
 	const char *socket;
 	bool json, help, version;
-	bool all_hosts, all_sources, undo, force, dry_run, follow;
+	bool all_hosts, all_sources, undo, force, dry_run, follow, node, verbose;
 	const char *file; /* NULL: not given */
 	long lines;	  /* -1: not given */
 };

@@ -120,13 +120,12 @@ int64_t balancer_service_ns(const struct balancer_cost *c, uint32_t n)
 /* --- nodes ------------------------------------------------------------------------------ */
 
 /*
- * Which figure counts of a node whose own record the hypervisor contradicts. Here is the place of
- * the hypervisor's figure; without it the node counts as unknown: as loaded as the others in the
- * mean.
+ * Of a guest that the hypervisor contradicts, its host publishes the hypervisor's figure, which
+ * counts. One of another source does not: the node counts as loaded as the others in the mean.
  */
 static bool figure_counts(const struct load_record *r)
 {
-	return !(r->flags & LOAD_DISAGREES);
+	return !(r->flags & LOAD_DISAGREES) || r->source == LOAD_HV;
 }
 
 struct balance_node balancer_node(const struct load_record *r, int index, int64_t age_ns,

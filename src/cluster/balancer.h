@@ -21,11 +21,11 @@
  * reading it is not known, and all that are under way count.
  *
  * Service time. Over an interval in which a server got 100 requests or more, a second at least, a
- * request costs about the CPU time that the node used / the requests that it was sent. Other work on
- * a node makes that too large, and the coarse clock of a kernel makes a small one wrong: so the
+ * request costs about the CPU time that the node used / the requests that it was sent. Other work
+ * on a node makes that too large, and the coarse clock of a kernel makes a small one wrong: so the
  * interval lasts until the node has used 100 ms, or a minute; and of all nodes the median counts,
- * of two in the middle the smaller one. A service time that is too small makes loads look older, and
- * weights more equal.
+ * of two in the middle the smaller one. A service time that is too small makes loads look older,
+ * and weights more equal.
  */
 #ifndef RESEX_CLUSTER_BALANCER_H
 #define RESEX_CLUSTER_BALANCER_H

@@ -1,6 +1,7 @@
 # libcontrol: the server of the control protocol.
 noinst_LIBRARIES += libcontrol.a
 libcontrol_a_SOURCES = \
+	src/control/balance.c \
 	src/control/hosts.c \
 	src/control/nodes.c \
 	src/control/reload.c \

@@ -31,6 +31,9 @@ static const struct method_param p_lock_break[] = { { "service", JSON_STRING },
 						    { "force", JSON_TRUE },
 						    { 0 } };
 static const struct method_param p_node[] = { { "node", JSON_STRING }, { 0 } };
+static const struct method_param p_balance_set[] = { { "service", JSON_STRING },
+						     { "mode", JSON_STRING },
+						     { 0 } };
 static const struct method_param p_reload[] = { { "dry_run", JSON_TRUE }, { 0 } };
 static const struct method_param p_events[] = { { "since", JSON_INTEGER },
 						{ "guest", JSON_STRING },
@@ -57,8 +60,12 @@ const struct method methods[] = {
 	{ "list-hosts", false, cmd_list_hosts, p_none },
 	{ "lock-list", false, cmd_lock_list, p_none },
 	{ "lock-break", true, cmd_lock_break, p_lock_break },
+	{ "node-list", false, cmd_node_list, p_none },
 	{ "load-list", false, cmd_load_list, p_none },
 	{ "load-show", false, cmd_load_show, p_node },
+	{ "balance-list", false, cmd_balance_list, p_none },
+	{ "balance-set", true, cmd_balance_set, p_balance_set },
+	{ "why-node", false, cmd_why_node, p_node },
 	{ "cluster-reload", true, cmd_cluster_reload, p_reload },
 	{ 0 },
 };

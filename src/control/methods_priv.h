@@ -7,7 +7,8 @@
  *	set.c	 cap-list, cap-release, guest-set, pause, resume
  *	why.c	 why, events
  *	hosts.c	 host-list, list-hosts, lock-list, lock-break
- *	nodes.c	 load-list, load-show
+ *	nodes.c	 node-list, load-list, load-show
+ *	balance.c balance-list, balance-set, why-node
  *	reload.c cluster-reload
  *	put.c	 members of replies that several methods have
  */
@@ -16,6 +17,8 @@
 
 #include "resex/exit.h"
 #include "src/control/methods.h"
+
+struct cluster_node;
 
 /* Fill c->exit and c->error, and return the exit code. */
 int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)
@@ -44,6 +47,11 @@ void put_cluster(json_t *o, const struct cluster *cl);
 
 /* The cluster. NULL: c->exit and c->error say that this host is in none. */
 struct cluster *cluster_of(struct call *c);
+/* The parameter "node". NULL: c->exit and c->error say why. */
+const struct cluster_node *find_node(struct call *c, const struct cluster *cl,
+				     const json_t *params);
+/* "ulm", "klm", ...; of a record, which was checked when it was read. */
+const char *load_source_text(uint32_t source);
 /* The parameter "guest". NULL: c->exit and c->error say why. */
 struct guest_entry *find_guest(struct call *c, const json_t *params);
 /* "managed", or why no policy caps the guest. */
@@ -70,6 +78,10 @@ int cmd_host_list(struct call *c, const json_t *params, json_t **result);
 int cmd_list_hosts(struct call *c, const json_t *params, json_t **result);
 int cmd_lock_list(struct call *c, const json_t *params, json_t **result);
 int cmd_lock_break(struct call *c, const json_t *params, json_t **result);
+int cmd_node_list(struct call *c, const json_t *params, json_t **result);
+int cmd_balance_list(struct call *c, const json_t *params, json_t **result);
+int cmd_balance_set(struct call *c, const json_t *params, json_t **result);
+int cmd_why_node(struct call *c, const json_t *params, json_t **result);
 int cmd_load_list(struct call *c, const json_t *params, json_t **result);
 int cmd_load_show(struct call *c, const json_t *params, json_t **result);
 int cmd_cluster_reload(struct call *c, const json_t *params, json_t **result);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * nodes: the methods load-list and load-show: what each node of cluster.json carries, as this host
- * has read it from the memory of the node's host (src/cluster), with its age. No host is called.
+ * nodes: the methods node-list, load-list and load-show: the nodes of cluster.json, and what each
+ * carries, as this host has read it from the memory of the node's host (src/cluster), with its age.
+ * No host is called.
  */
 #include "src/cluster/cluster.h"
 #include "src/control/methods_priv.h"
 
-static const char *source_text(uint32_t source)
+const char *load_source_text(uint32_t source)
 {
 	static const char *const text[LOAD_SOURCES] = { [LOAD_NONE] = "none",
 							[LOAD_ULM] = "ulm",
@@ -38,7 +39,7 @@ static void put_load(json_t *o, const struct load_record *l)
 {
 	static const char *const avg[] = { "load_avg_1", "load_avg_5", "load_avg_15" };
 
-	put_s(o, "source", source_text(l->source));
+	put_s(o, "source", load_source_text(l->source));
 	json_object_set_new(o, "flags", flag_names(l->flags));
 	put_u(o, "cpus", l->cpus);
 	put_u(o, "beat", l->beat);
@@ -131,12 +132,18 @@ static json_t *source_rows(const struct cluster *cl, uint32_t i, struct mono now
 	return arr;
 }
 
+static const char *state_text(enum cluster_node_state state)
+{
+	static const char *const text[] = { [CLUSTER_NODE_FRESH] = "fresh",
+					    [CLUSTER_NODE_STALE] = "stale",
+					    [CLUSTER_NODE_UNREAD] = "unread" };
+
+	return text[state];
+}
+
 /* Of a node that was never read, only what cluster.json says of it is known. */
 static json_t *load_row(const struct cluster *cl, uint32_t i, struct mono now)
 {
-	static const char *const state[] = { [CLUSTER_NODE_FRESH] = "fresh",
-					     [CLUSTER_NODE_STALE] = "stale",
-					     [CLUSTER_NODE_UNREAD] = "unread" };
 	struct cluster_node_seen s;
 	json_t *o = json_object();
 
@@ -145,7 +152,7 @@ static json_t *load_row(const struct cluster *cl, uint32_t i, struct mono now)
 	put_u(o, "number", s.conf->number);
 	put_s(o, "host", s.host->name);
 	json_object_set_new(o, "guest", *s.conf->guest ? json_string(s.conf->guest) : json_null());
-	put_s(o, "state", state[s.state]);
+	put_s(o, "state", state_text(s.state));
 	json_object_set_new(o, "load", s.index < 0 ? json_null() : json_integer(s.index));
 	put_ms(o, "age_ms", s.age_ns);
 	put_s(o, "note", s.note);
@@ -155,39 +162,76 @@ static json_t *load_row(const struct cluster *cl, uint32_t i, struct mono now)
 	return o;
 }
 
-int cmd_load_list(struct call *c, const json_t *params, json_t **result)
+static json_t *node_row(const struct cluster *cl, uint32_t i, struct mono now)
+{
+	const struct cluster_service *service;
+	struct cluster_node_seen s;
+	json_t *o = json_object();
+
+	cluster_node_see(cl, i, now, &s);
+	service = cluster_service_at(cluster_conf(cl), s.conf->service);
+	put_s(o, "node", s.conf->name);
+	put_u(o, "number", s.conf->number);
+	put_s(o, "host", s.host->name);
+	json_object_set_new(o, "guest", *s.conf->guest ? json_string(s.conf->guest) : json_null());
+	json_object_set_new(o, "service", service ? json_string(service->name) : json_null());
+	json_object_set_new(o, "server", service ? json_string(s.conf->server) : json_null());
+	put_s(o, "state", state_text(s.state));
+	put_s(o, "note", s.note);
+	return o;
+}
+
+static int list_nodes(struct call *c, json_t **result,
+		      json_t *(*row)(const struct cluster *, uint32_t, struct mono))
 {
 	const struct cluster *cl = cluster_of(c);
 	json_t *arr;
 
-	(void)params;
 	if (!cl)
 		return c->exit;
 	arr = json_array();
 	for (uint32_t i = 0; i < cluster_conf(cl)->nodes; i++)
-		json_array_append_new(arr, load_row(cl, i, c->now));
+		json_array_append_new(arr, row(cl, i, c->now));
 	*result = json_object();
 	put_cluster(*result, cl);
 	json_object_set_new(*result, "nodes", arr);
 	return 0;
 }
 
-int cmd_load_show(struct call *c, const json_t *params, json_t **result)
+int cmd_node_list(struct call *c, const json_t *params, json_t **result)
+{
+	(void)params;
+	return list_nodes(c, result, node_row);
+}
+
+int cmd_load_list(struct call *c, const json_t *params, json_t **result)
+{
+	(void)params;
+	return list_nodes(c, result, load_row);
+}
+
+const struct cluster_node *find_node(struct call *c, const struct cluster *cl, const json_t *params)
 {
 	const char *name = json_string_value(json_object_get(params, "node"));
-	const struct cluster *cl = cluster_of(c);
-	const struct cluster_node *n;
+	const struct cluster_node *n = name ? cluster_node_find(cluster_conf(cl), name) : NULL;
 
-	if (!cl)
-		return c->exit;
 	if (!name)
-		return call_fail(c, RESEX_USAGE, "node: give a node's name");
-	n = cluster_node_find(cluster_conf(cl), name);
+		call_fail(c, RESEX_USAGE, "node: give a node's name");
+	else if (!n)
+		call_fail(c, RESEX_USAGE,
+			  "there is no node \"%.64s\": see resex node-list, and nodes[] of "
+			  "cluster.json",
+			  name);
+	return n;
+}
+
+int cmd_load_show(struct call *c, const json_t *params, json_t **result)
+{
+	const struct cluster *cl = cluster_of(c);
+	const struct cluster_node *n = cl ? find_node(c, cl, params) : NULL;
+
 	if (!n)
-		return call_fail(c, RESEX_USAGE,
-				 "there is no node \"%.64s\": see resex load-list, and nodes[] of "
-				 "cluster.json",
-				 name);
+		return c->exit;
 	*result = load_row(cl, (uint32_t)(n - cluster_conf(cl)->node), c->now);
 	return 0;
 }

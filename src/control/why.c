@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/cluster/cluster.h"
 #include "src/control/methods_priv.h"
 
 enum {
@@ -202,6 +203,10 @@ int cmd_why(struct call *c, const json_t *params, json_t **result)
 		return c->exit;
 	*result = json_object();
 	put_s(*result, "policy", guests_view(c->guests).policy->ops->name);
+	put_b(*result, "also_node",
+	      one && c->cluster &&
+		      cluster_node_find(cluster_conf(c->cluster),
+					json_string_value(json_object_get(params, "guest"))));
 	json_object_set_new(*result, "guests", guest_rows(c, g, why_row));
 	return 0;
 }

@@ -15,7 +15,8 @@ CALLS = {
     "why": ["why"],
 }
 CLUSTER_CALLS = {"host-list": ["host-list"], "list-hosts": ["list", "--all-hosts"], "lock-list": ["lock-list"],
-                 "load-list": ["load-list"]}
+                 "load-list": ["load-list"], "node-list": ["node-list"], "balance-list": ["balance-list"],
+                 "why-node": ["why", "--node", "n2"]}
 # What the page names by reference: "as in list", "the account of list".
 ACCOUNT = {"allocated", "balance", "spent", "overdraft", "charged_io", "charged_cpu", "rate", "late"}
 EVENT_MEMBERS = {"id", "time_ns", "guest", "kind", "text"}

@@ -56,9 +56,10 @@ cluster() {
   { \"name\": \"xen$i\", \"number\": $i, $address }"
 	done
 	mkdir -p "$dir/$n"
-	[ $i -lt 2 ] || nodes='"nodes": [ { "name": "n2", "number": 3, "host": "xen2" },
+	[ $i -lt 2 ] || nodes='"nodes": [ { "name": "n2", "number": 3, "host": "xen2", "service": "web", "server": "s2" },
 	  { "name": "g", "number": 9, "host": "xen2", "guest": "bulk" },
-	  { "name": "none", "number": 4, "host": "xen2", "guest": "nobody" } ],'
+	  { "name": "none", "number": 4, "host": "xen2", "guest": "nobody" } ],
+	 "balance": [ { "service": "web", "socket": "/nonexistent/haproxy.sock"} ],'
 	cat >"$dir/$n/cluster.json" <<-END
 	{ "cluster": "test", "host": "xen$n", "transport": "$transport", "key_file": "$dir/$n/key",
 	 "heartbeat": "50ms", "scan": "100ms", "timeout": "1s", "hold": "1s",${more-}
@@ -181,7 +182,7 @@ rm "$dir/1/state/generation"
 
 config 1
 start 1
-for verb in host-list lock-list load-list 'load-show n2' 'list --all-hosts' 'lock-break web'; do
+for verb in host-list lock-list load-list 'load-show n2' node-list balance-list 'balance-set web act' 'why -n n2' 'list --all-hosts' 'lock-break web'; do
 	# shellcheck disable=SC2086
 	fails 15 resex 'in no cluster: name a cluster_file in resexd.json' resex 1 $verb
 done
@@ -216,7 +217,21 @@ holds 'it is simulated, and was busy' \
 	'[n for n in o["nodes"] if n["guest"] == "bulk" and "simulated" in n["flags"] and n["busy_ns"] > 0 and n["running"] is None]' 3 load-list
 good 'a guest that is not there is named' '^none +xen2 +nobody +unread .* the guest nobody does not run on xen2$' resex 1 load-list
 good 'and in detail' '^number at its host +3$' resex 3 load-show n2
-fails 2 resex 'there is no node "n9": see resex load-list' resex 1 load-show n9
+fails 2 resex 'there is no node "n9": see resex node-list' resex 1 load-show n9
+good 'node-list' '^n2 +3 +xen2 +- +web +s2 +fresh +-$' resex 1 node-list
+good 'a guest that serves nothing' '^g +9 +xen2 +bulk +- +- +' resex 1 node-list
+good 'balance-list' '^web +web +weights +observe +0 +0 +none +- .*/nonexistent/haproxy.sock' resex 1 balance-list
+good 'and its servers' '^s2 +n2 +no +- +- +- +0 +0 +0$' resex 1 balance-list -v
+good 'balance-set' '^web +web +weights +equal ' resex 1 balance-set web equal
+fails 2 resex 'this host does not balance service "mail"' resex 1 balance-set mail act
+fails 2 resex 'there is no service "wbe": see resex balance-list' resex 1 balance-set wbe act
+fails 2 resex 'mode: give act, observe or equal' resex 1 balance-set web even
+fails 2 resex 'balance-set: a service and act, observe or equal are required: see' resex 1 balance-set web
+good 'why of a node' '^n2: it takes no part: .*/nonexistent/haproxy.sock' resex 1 why n2
+good 'why of a node that serves nothing' '^g: it serves no service: give it a "service"' resex 1 why --node g
+good 'why of a guest' '^bulk: ' resex 1 why bulk
+fails 3 resex 'there is no guest "n9": see resex list, and no node of this name: see resex node-list' resex 1 why n9
+fails 2 resex 'why --node: exactly one node is required' resex 1 why -n
 fails 2 resex 'load-show: exactly one node is required' resex 1 load-show
 that 'members are those of resex-control(7)' python3 "$top/tests/cli/members.py" --cluster \
 	"$top/man/resex-control.7" "$dir/resex" -s "$dir/2/sock"

@@ -76,6 +76,33 @@ static void add_nodes(struct cluster *c)
 	c->conf.nodes = 3;
 }
 
+static void add_balance(struct cluster *c)
+{
+	static const struct cluster_server server[] = {
+		{ .up = true, .weight = 1, .configured = 10, .wanted = 200, .own = 2 },
+		{ .up = true, .weight = 256, .configured = 10, .wanted = 256, .served = 77 },
+		{ .weight = -1, .configured = -1, .wanted = -1 },
+	};
+
+	c->conf.balance[0] = (struct cluster_balance){ .service = 1,
+						       .backend = "be",
+						       .socket = "/run/haproxy.sock" };
+	c->conf.balances = 1;
+	c->balancer = (struct cluster_balancer){ .mode = CLUSTER_ACT,
+						 .why = "grown",
+						 .why_text = "so more get requests",
+						 .servers = 3,
+						 .up = 2,
+						 .k = 1,
+						 .age_ns = 12 * NS_PER_MS,
+						 .service_ns = 1500 * NS_PER_US };
+	for (uint32_t i = 0; i < 3; i++) {
+		c->conf.node[i].service = 1;
+		snprintf(c->conf.node[i].server, sizeof(c->conf.node[i].server), "s%u", i + 1);
+		c->server[i] = server[i];
+	}
+}
+
 void fake_cluster_open(struct cluster *c)
 {
 	memset(c, 0, sizeof(*c));
@@ -90,6 +117,7 @@ void fake_cluster_open(struct cluster *c)
 	add_service(c, "web");
 	add_service(c, "mail");
 	add_nodes(c);
+	add_balance(c);
 	c->lock[0].known = true;
 	c->lock[0].word = region_word(2, 99);
 	c->lock[0].since_ns = 5 * NS_PER_S;
@@ -156,6 +184,30 @@ void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
 const struct cluster_sources *cluster_sources_see(const struct cluster *c, uint32_t i)
 {
 	return i || !c->sources.hv.load.beat ? NULL : &c->sources;
+}
+
+void cluster_balance_see(const struct cluster *c, uint32_t i, struct mono now,
+			 struct cluster_balancer *b)
+{
+	(void)now;
+	*b = c->balancer;
+	b->conf = &c->conf.balance[i];
+	b->service = cluster_service_at(&c->conf, b->conf->service);
+}
+
+void cluster_server_see(const struct cluster *c, uint32_t i, uint32_t k, struct cluster_server *s)
+{
+	(void)i;
+	*s = c->server[k];
+	s->node = &c->conf.node[k];
+}
+
+int cluster_balance_set(struct cluster *c, uint32_t i, enum cluster_balance_mode mode)
+{
+	(void)i;
+	if (!c->set_rc)
+		c->balancer.mode = mode;
+	return c->set_rc;
 }
 
 int cluster_break(struct cluster *c, uint32_t i, bool force, uint64_t *ticket)

@@ -13,6 +13,10 @@ struct cluster {
 	struct cluster_node_seen node[3]; /* conf, host and load are filled in */
 	struct load_record load;
 	struct cluster_sources sources; /* of the first one; hv.load.beat 0: there are none */
+	/* Of conf.balance[0]: conf, service and node are filled in. */
+	struct cluster_balancer balancer;
+	struct cluster_server server[3];
+	int set_rc; /* of cluster_balance_set, which sets balancer.mode */
 	struct region_host host;
 	struct region_guest guest[3];
 	bool quorate;
@@ -35,7 +39,7 @@ struct cluster {
 /*
  * xen1 is this host; xen2 is up, with guests "web" (cap 25) and "bulk"; xen3 was never
  * seen. Services "web" (held by xen2) and "mail" (unknown). Nodes n1 (fresh), n2 (stale) and n3
- * (unread).
+ * (unread). web is balanced here: all are its servers, as s1, s2, s3; n3's is down.
  */
 void fake_cluster_open(struct cluster *c);
 

@@ -18,6 +18,8 @@ resex() {
 	--help) "$program" --help ;;
 	*\ --help) "$program" "$@" ;;
 	list) printf '%s\n' 'NAME ID' 'web 1' 'bulk$(touch${IFS}hit) 2' ;;
+	node-list) printf '%s\n' 'NODE NUMBER' 'n1 1' ;;
+	balance-list) printf '%s\n' 'SERVICE BACKEND' 'shop be' ;;
 	policy-list) printf '%s\n' 'NAME IN-FORCE' 'null no' 'freemarket yes' ;;
 	policy-show*) printf '%s\n' "$2 (active): what it does" 'PARAMETER VALUE' 'low 100' ;;
 	*) echo "resex: unexpected $*" >&2; return 2 ;;
@@ -41,6 +43,10 @@ expect 'web bulk\$\(touch\$\{IFS\}hit\)' -j -s /run/sock guest-show ''
 [ ! -e hit ]
 grep -qx -- '-s /run/sock list' said || { echo "completion: -s is not passed on"; exit 1; }
 expect 'low=' policy-set freemarket ''
+expect 'n1' why n
+expect 'shop' balance-set ''
+expect 'act observe equal' balance-set shop ''
+expect '--node --json --socket --help --version' why --
 expect '--follow' events --f
 expect '' events --lines ''
 expect '--undo' cap-release --u

@@ -85,7 +85,8 @@ __attribute__((format(printf, 2, 3))) static void reply(struct rig *r, const cha
 
 static void reply_state(struct rig *r)
 {
-	reply(r, "1\n# be_id be_name srv_id srv_name srv_op_state srv_admin_state srv_uweight srv_iweight\n");
+	reply(r, "1\n# be_id be_name srv_id srv_name srv_op_state srv_admin_state "
+		 "srv_uweight srv_iweight\n");
 	for (uint32_t i = 0; i < r->servers; i++)
 		reply(r, "7 web %u %s 2 0 %u %u\n", i + 1, r->conf.server[i], r->weight[i], 1);
 	reply(r, "\n> ");

@@ -17,10 +17,11 @@ static struct cluster *with_cluster(struct guests_rig *g)
 
 WITH_CALL(alone__every_method__says_what_to_do)
 {
-	static const char *const names[] = { "host-list", "list-hosts", "lock-list", "load-list",
-					     "load-show" };
+	static const char *const names[] = { "host-list", "list-hosts",	  "lock-list",
+					     "load-list", "load-show",	  "node-list",
+					     "why-node",  "balance-list", "balance-set" };
 
-	for (size_t i = 0; i < 5; i++)
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		assert_fails(*state, names[i], "", RESEX_NO_CLUSTER, "name a cluster_file");
 	assert_fails(*state, "cluster-reload", "", RESEX_NO_CLUSTER, "this host is in no cluster");
 	assert_fails(*state, "lock-break", "'service':'web'", RESEX_NO_CLUSTER,
@@ -293,7 +294,188 @@ WITH_CALL(load_show__one_node__is_its_row)
 	assert_string_equal(str(ask(*state, "load-show", "'node':'n2'"), "state"), "stale");
 	assert_fails(*state, "load-show", "", RESEX_USAGE, "give a node's name");
 	assert_fails(*state, "load-show", "'node':'web9'", RESEX_USAGE,
-		     "there is no node \"web9\": see resex load-list");
+		     "there is no node \"web9\": see resex node-list");
+}
+
+WITH_CALL(node_list__nodes_with_and_without_a_service__say_what_they_serve)
+{
+	struct cluster *c = with_cluster(*state);
+	const json_t *r, *n;
+
+	c->conf.node[1].service = 0;
+	r = ask(*state, "node-list", "");
+	assert_string_equal(str(r, "cluster"), "prod");
+	assert_int_equal(json_array_size(json_object_get(r, "nodes")), 3);
+	n = node_of(r, 0);
+	assert_string_equal(str(n, "node"), "n1");
+	assert_int_equal(num(n, "number"), 0);
+	assert_string_equal(str(n, "host"), "xen1");
+	assert_string_equal(str(n, "service"), "web");
+	assert_string_equal(str(n, "server"), "s1");
+	assert_string_equal(str(n, "state"), "fresh");
+	n = node_of(r, 1);
+	assert_true(json_is_null(json_object_get(n, "service")));
+	assert_true(json_is_null(json_object_get(n, "server")));
+	assert_string_equal(str(n, "note"), "old");
+}
+
+/* --- balance ------------------------------------------------------------------------- */
+
+static const json_t *server_of(const json_t *b, size_t i)
+{
+	return json_array_get(json_object_get(b, "servers"), i);
+}
+
+WITH_CALL(balance_list__one_service__shows_its_servers)
+{
+	struct cluster *c = with_cluster(*state);
+	const json_t *r = ask(*state, "balance-list", ""), *b, *s;
+
+	assert_string_equal(str(r, "cluster"), "prod");
+	assert_int_equal(json_array_size(json_object_get(r, "balances")), 1);
+	b = json_array_get(json_object_get(r, "balances"), 0);
+	assert_string_equal(str(b, "service"), "web");
+	assert_string_equal(str(b, "backend"), "be");
+	assert_string_equal(str(b, "by"), "weights");
+	assert_string_equal(str(b, "mode"), "act");
+	assert_string_equal(str(b, "why"), "grown");
+	assert_true(num(b, "k") == 1 && num(b, "up") == 2 && num(b, "age_ms") == 12);
+	assert_true(json_real_value(json_object_get(b, "service_time_us")) == 1500.0);
+	assert_int_equal(json_array_size(json_object_get(b, "servers")), 3);
+	s = server_of(b, 0);
+	assert_string_equal(str(s, "server"), "s1");
+	assert_string_equal(str(s, "node"), "n1");
+	assert_true(json_is_true(json_object_get(s, "up")));
+	assert_true(num(s, "weight") == 1 && num(s, "wanted") == 200);
+	assert_true(num(s, "configured") == 10 && num(s, "own") == 2);
+	assert_int_equal(num(server_of(b, 1), "served"), 77);
+	s = server_of(b, 2);
+	assert_true(json_is_false(json_object_get(s, "up")));
+	assert_true(json_is_null(json_object_get(s, "weight")));
+	assert_true(json_is_null(json_object_get(s, "wanted")));
+	c->balancer.service_ns = 0;
+	b = json_array_get(json_object_get(ask(*state, "balance-list", ""), "balances"), 0);
+	assert_true(json_is_null(json_object_get(b, "service_time_us")));
+}
+
+WITH_CALL(balance_set__a_mode__is_in_the_reply)
+{
+	static const char *const modes[] = { "observe", "act", "equal" };
+	struct cluster *c = with_cluster(*state);
+	char params[64];
+
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(params, sizeof(params), "'service':'web','mode':'%s'", modes[i]);
+		assert_string_equal(str(ask(*state, "balance-set", params), "mode"), modes[i]);
+		assert_int_equal(c->balancer.mode, i);
+	}
+	assert_int_equal(ask_as(*state, false, "balance-set", params).exit, RESEX_PERMISSION);
+}
+
+WITH_CALL(balance_set__refused__says_why)
+{
+	static const struct {
+		const char *params;
+		int exit;
+		const char *says;
+	} rows[] = {
+		{ "'mode':'act'", RESEX_USAGE, "give a service's name" },
+		{ "'service':'wbe','mode':'act'", RESEX_USAGE,
+		  "there is no service \"wbe\": see resex balance-list" },
+		{ "'service':'mail','mode':'act'", RESEX_USAGE,
+		  "this host does not balance service \"mail\"" },
+		{ "'service':'web'", RESEX_USAGE, "give act, observe or equal" },
+		{ "'service':'web','mode':'even'", RESEX_USAGE, "give act, observe or equal" },
+		{ "'service':'web','mode':'act'", RESEX_FAILURE, "could not be opened" },
+	};
+	struct cluster *c = with_cluster(*state);
+
+	c->set_rc = -ENODEV;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_fails(*state, "balance-set", rows[i].params, rows[i].exit, rows[i].says);
+	assert_int_equal(c->balancer.mode, CLUSTER_ACT);
+}
+
+static const char *why_of(struct guests_rig *g, const char *node)
+{
+	char params[64];
+
+	snprintf(params, sizeof(params), "'node':'%s'", node);
+	return str(ask(g, "why-node", params), "text");
+}
+
+WITH_CALL(why_node__by_mode_and_load__is_one_sentence)
+{
+	struct cluster *c = with_cluster(*state);
+	const json_t *r;
+
+	c->load.flags = 0;
+	assert_string_equal(why_of(*state, "n1"),
+			    "weight 200 of 256: its load is 0.870 by ulm, 12 ms old; 2 requests of "
+			    "its own HAProxy are not in it; 1 of 2 nodes get requests: so more get "
+			    "requests");
+	r = ask(*state, "why-node", "'node':'n1'");
+	assert_string_equal(str(r, "node"), "n1");
+	assert_string_equal(str(r, "host"), "xen1");
+	assert_string_equal(str(r, "service"), "web");
+	assert_string_equal(str(r, "mode"), "act");
+	assert_string_equal(str(r, "why"), "grown");
+	assert_true(num(r, "load") == 870 && num(r, "age_ms") == 12 && num(r, "k") == 1);
+	assert_true(num(r, "weight") == 1 && num(r, "wanted") == 200 && num(r, "own") == 2);
+	c->load.flags = LOAD_DISAGREES;
+	assert_non_null(strstr(why_of(*state, "n1"),
+			       "old, and does not count: the hypervisor counted another; 2"));
+	assert_non_null(strstr(why_of(*state, "n2"), "its load is not known before its second"));
+	c->node[1].index = 5;
+	assert_non_null(strstr(why_of(*state, "n2"), "0.005 by ulm, 1000 ms old, which is stale"));
+	c->server[2].up = true;
+	c->server[2].wanted = 9;
+	assert_non_null(strstr(why_of(*state, "n3"), "weight 9 of 256: its load is not known "
+						     "(none)"));
+	c->balancer.mode = CLUSTER_OBSERVE;
+	assert_non_null(strstr(why_of(*state, "n1"), "resexd only observes, and would set weight "
+						     "200 of 256: "));
+	c->balancer.restores = true;
+	assert_non_null(strstr(why_of(*state, "n1"), "resexd no longer sets another"));
+	c->balancer.restores = false;
+	c->balancer.mode = CLUSTER_EQUAL;
+	assert_string_equal(why_of(*state, "n1"), "weight 200, that of HAProxy's configuration: by "
+						  "resex balance-set equal");
+}
+
+WITH_CALL(why_node__that_gets_no_weight__says_what_is_missing)
+{
+	struct cluster *c = with_cluster(*state);
+	const json_t *r;
+
+	assert_non_null(strstr(why_of(*state, "n3"), "it takes no part: its server is down"));
+	strcpy(c->balancer.note, "backend be of HAProxy has no server s3");
+	assert_string_equal(why_of(*state, "n3"),
+			    "it takes no part: backend be of HAProxy has no server s3");
+	c->server[0].wanted = -1;
+	c->balancer.why_text = "nothing is decided yet";
+	assert_string_equal(why_of(*state, "n1"), "nothing is decided yet");
+	c->conf.balances = 0;
+	assert_non_null(strstr(why_of(*state, "n1"), "this host does not balance service web"));
+	c->conf.node[0].service = 0;
+	r = ask(*state, "why-node", "'node':'n1'");
+	assert_non_null(strstr(str(r, "text"), "it serves no service: give it a \"service\""));
+	assert_true(json_is_null(json_object_get(r, "service")));
+	assert_null(json_object_get(r, "mode"));
+	assert_fails(*state, "why-node", "", RESEX_USAGE, "give a node's name");
+	assert_fails(*state, "why-node", "'node':'n9'", RESEX_USAGE, "there is no node \"n9\"");
+}
+
+WITH_CALL(why__of_a_guest_whose_name_a_node_has__says_so)
+{
+	struct cluster *c = with_cluster(*state);
+
+	assert_true(
+		json_is_false(json_object_get(ask(*state, "why", "'guest':'web'"), "also_node")));
+	strcpy(c->conf.node[2].name, "web");
+	assert_true(
+		json_is_true(json_object_get(ask(*state, "why", "'guest':'web'"), "also_node")));
+	assert_true(json_is_false(json_object_get(ask(*state, "why", ""), "also_node")));
 }
 
 WITH_CALL(lock_break__answer_comes_later__is_waited_for)

@@ -24,7 +24,10 @@ static const struct haproxy_conf conf = {
 	.server = { "n1", "n2", "n3" },
 };
 
-/* servers: of each: "-", or its weight, "d" if it is down, "=" and a configured weight but 7, and own and served of STATS. */
+/*
+ * servers: of each: "-", or its weight, "d" if it is down, "=" and a configured weight but 7, and
+ * own and served of STATS.
+ */
 static const struct row {
 	const char *name;
 	enum haproxy_reply kind;
