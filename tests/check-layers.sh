@@ -58,6 +58,7 @@ src/load/btf*          src/load/ @pure
 src/load/claim*        src/load/ src/core/ src/shared/record.h resex/guest_abi.h @pure
 src/load/agree*        src/load/ src/core/ @pure
 src/load/choose*       src/load/ src/core/ @pure
+src/load/wait*         src/load/ @pure
 src/load/*             src/load/ src/core/ src/util/ resex/load_abi.h resex/loadmon_abi.h config.h @libc
 src/kmod/*             resex/loadmon_abi.h linux/ trace/
 src/counters/sim* src/counters/ src/core/ src/sim/hyp.h config.h @libc

@@ -381,6 +381,7 @@ static int open_epoll(struct cluster *c)
 static int open_parts(struct cluster *c, const char *state_dir, struct mono now,
 		      struct conf_error *e)
 {
+	const struct guests_view v = guests_view(c->guests);
 	struct cluster_key key = { 0 };
 	int rc;
 
@@ -398,7 +399,9 @@ static int open_parts(struct cluster *c, const char *state_dir, struct mono now,
 		c->worker.conf = c->conf;
 		c->worker.x = c->x;
 		c->worker.loads = guests_loads(c->guests);
-		c->worker.simulated = guests_view(c->guests).hv->simulated;
+		c->worker.simulated = v.hv->simulated;
+		c->worker.look_ns = v.conf->interval_ns;
+		c->worker.sched_ops = v.hv->sched;
 		notices_init(&c->worker.notices, c->conf, c->x);
 		rc = worker_open(&c->worker, &key, state_dir, now, e);
 	}
@@ -407,7 +410,7 @@ static int open_parts(struct cluster *c, const char *state_dir, struct mono now,
 }
 
 int cluster_open(struct cluster **out, const struct daemon_conf *conf, const char *hostname,
-		 struct guests *gs, struct mono now, struct conf_error *e)
+		 struct guests *gs, struct hv_sched *sched, struct mono now, struct conf_error *e)
 {
 	struct cluster *c = calloc(1, sizeof(*c));
 	int rc;
@@ -415,6 +418,7 @@ int cluster_open(struct cluster **out, const struct daemon_conf *conf, const cha
 	if (!c)
 		return -ENOMEM;
 	c->guests = gs;
+	c->worker.sched = sched;
 	snprintf(c->file, sizeof(c->file), "%s", conf->cluster_file);
 	snprintf(c->hostname, sizeof(c->hostname), "%s", hostname);
 	c->publish_due = now;

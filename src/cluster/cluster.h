@@ -24,10 +24,11 @@ struct cluster;
 
 /*
  * Read the cluster_file of conf with its key, and begin to serve. hostname: of this machine.
- * gs must outlive it. 0 or -errno with e filled.
+ * gs and sched must outlive it; sched is a handle of gs's hypervisor for the cluster's thread
+ * alone. 0 or -errno with e filled.
  */
 int cluster_open(struct cluster **c, const struct daemon_conf *conf, const char *hostname,
-		 struct guests *gs, struct mono now, struct conf_error *e);
+		 struct guests *gs, struct hv_sched *sched, struct mono now, struct conf_error *e);
 /* Stops the thread, and ends the links to all peers. NULL: nothing is done. */
 void cluster_close(struct cluster *c);
 

@@ -18,6 +18,7 @@
  *	worker_load.c	this host's load as a node, and the indices of all nodes
  *	worker_guests.c	loads of its guests that are nodes
  *	worker_claims.c	what these guests say of themselves, and whether it is believed
+ *	worker_vcpus.c	for how long their VCPUs waited
  *	worker_reload.c	new settings come into force
  *	agree.c		which hosts hold the same settings
  *	locks.c		lock words of the services: read and broken
@@ -149,6 +150,13 @@ const struct host_copy *cluster_newest_host(const struct cluster *c, uint32_t i)
 
 /* --- the two halves ---------------------------------------------------------- */
 
+/* A VCPU of such a guest. */
+struct guest_vcpu {
+	struct mono at; /* of the last look at it */
+	uint64_t runnable_ns;
+	struct load_wait wait;
+};
+
 /* A guest of this host that is a node. */
 struct guest_node {
 	uint32_t number;
@@ -164,8 +172,12 @@ struct guest_node {
 	struct load_window hv_window, said_window;
 	struct load_claim claim;
 	struct load_agree agree;
-	int page_rc;   /* of the newest load_claim_take() */
-	bool believed; /* what it says is published */
+	int page_rc;		 /* of the newest load_claim_take() */
+	bool believed;		 /* what it says is published */
+	bool rests;		 /* its domain is paused */
+	struct guest_vcpu *vcpu; /* room of them; of a guest of one VCPU none */
+	uint32_t room, next_vcpu;
+	uint64_t rounds; /* of looks at all its VCPUs */
 };
 
 /* Opened and closed by control; in between only the thread uses it. */
@@ -195,7 +207,11 @@ struct worker {
 	struct load_buffers *loads;    /* from the sampler */
 	struct guest_node *guest_node; /* guest_nodes of them */
 	uint32_t guest_nodes;
-	bool simulated; /* this host's guests are */
+	bool simulated;	 /* this host's guests are */
+	int64_t look_ns; /* between two looks of the sampler */
+	const struct hv_sched_ops *sched_ops;
+	struct hv_sched *sched; /* for this thread alone; NULL: there is none */
+	uint32_t vcpus_of; /* index of the guest whose VCPUs are looked at, modulo guest_nodes */
 	/* Of host number - 1; windows[] of them. NULL: it has no nodes. */
 	struct load_window *window[REGION_HOSTS_MAX];
 	uint32_t windows[REGION_HOSTS_MAX];
@@ -249,6 +265,10 @@ bool worker_claim(struct worker *w, struct guest_node *g, const struct guest_loa
 void worker_end_claim(struct guest_node *g);
 /* Show control both. */
 void worker_pass_sources(struct worker *w);
+/* Look at some of the VCPUs of guests that have several. */
+void worker_vcpus(struct worker *w, struct mono now);
+/* For how long those of g waited. */
+void worker_vcpus_sum(const struct guest_node *g, struct load_guest *out);
 /* Copy the nodes of a host, with the index of each. */
 void worker_nodes(struct worker *w, uint16_t host, const struct peer_seen *p,
 		  struct node_copy out[static REGION_NODES_MAX]);

@@ -297,6 +297,7 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 		if (w->load)
 			worker_load(w, now, wall_ns);
 		worker_guests(w, now, wall_ns);
+		worker_vcpus(w, now);
 	}
 	if (is_due(&w->scan_due, cluster_scan_ns(w->conf), now)) {
 		begin_scan(w, now, wall_ns);

@@ -42,8 +42,11 @@ static void end_history(struct guest_node *g)
 {
 	if (g->load)
 		load_hv.close(g->load);
+	free(g->vcpu);
 	g->load = NULL;
-	g->beat = 0;
+	g->vcpu = NULL;
+	g->room = g->next_vcpu = 0;
+	g->beat = g->rounds = 0;
 	worker_end_claim(g);
 }
 
@@ -127,7 +130,10 @@ static int sample(struct worker *w, struct guest_node *g, const struct guest_loa
 	g->figures = (struct load_guest){ .cpu_ns = of->cpu_ns,
 					  .runnable_ns = of->runnable_ns,
 					  .vcpus = of->vcpus,
+					  .look_ns = w->look_ns,
 					  .simulated = w->simulated };
+	g->rests = of->flags & HV_DOM_PAUSED;
+	worker_vcpus_sum(g, &g->figures);
 	if (!g->load)
 		rc = load_hv.open(&g->load, &g->figures, text);
 	if (!rc)

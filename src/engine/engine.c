@@ -56,15 +56,16 @@ static int open_hv(struct engine *e, struct conf_error *err)
 	int rc;
 
 	/*
-	 * One handle for each of three threads (the cluster's needs none): only one thread at a
-	 * time may use a handle (hv.h), and a lock would let one thread wait for another's
-	 * hypercall.
+	 * One handle for each of four threads: only one thread at a time may use a handle (hv.h),
+	 * and a lock would let one thread wait for another's hypercall.
 	 */
 	rc = hv->sched->open(&e->sched, e->c.hv_arg);
 	if (!rc)
 		rc = hv->sched->open(&e->s.hv, e->c.hv_arg);
 	if (!rc)
 		rc = hv->sched->open(&e->a.hv, e->c.hv_arg);
+	if (!rc && e->c.conf->cluster_file[0])
+		rc = hv->sched->open(&e->cluster_sched, e->c.hv_arg);
 	if (!rc)
 		rc = hv->mem->open(&e->mem, e->c.hv_arg);
 	if (!rc)
@@ -82,6 +83,8 @@ static void close_hv(struct engine *e)
 		hv->watch->close(e->watch);
 	if (e->mem)
 		hv->mem->close(e->mem);
+	if (e->cluster_sched)
+		hv->sched->close(e->cluster_sched);
 	if (e->a.hv)
 		hv->sched->close(e->a.hv);
 	if (e->s.hv)
@@ -136,7 +139,8 @@ static int open_cluster(struct engine *e, struct conf_error *err)
 	if (!e->c.conf->cluster_file[0])
 		return 0;
 	gethostname(hostname, sizeof(hostname) - 1);
-	rc = cluster_open(&e->cluster, e->c.conf, hostname, e->guests, engine_now(e), err);
+	rc = cluster_open(&e->cluster, e->c.conf, hostname, e->guests, e->cluster_sched,
+			  engine_now(e), err);
 	if (rc)
 		return rc;
 	return loop_add_cluster(e);

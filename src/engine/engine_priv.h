@@ -31,7 +31,7 @@ struct engine {
 	struct handover ho;
 	struct guests *guests;
 	struct hv_mem *mem;
-	struct hv_sched *sched;
+	struct hv_sched *sched, *cluster_sched; /* control's; of the thread of the cluster */
 	struct hv_watch *watch;
 	struct cluster *cluster; /* NULL: this host is alone */
 	struct sampler s;

@@ -28,6 +28,12 @@ struct hv_sched_params {
 	uint32_t weight;
 };
 
+/* A VCPU, as it is when it is asked for. See HV_DOM_RUNNING. */
+struct hv_vcpu {
+	bool online, running, blocked;
+	uint64_t cpu_ns; /* running time since the domain was created */
+};
+
 struct hv_mem;
 struct hv_sched;
 struct hv_watch;
@@ -83,6 +89,11 @@ struct hv_sched_ops {
 	 * number written, at most max. One hypercall: fit for each tick.
 	 */
 	int (*list)(struct hv_sched *s, struct hv_dom *doms, size_t max);
+	/*
+	 * VCPUs are numbered from 0, offline ones too. -ESRCH: no such domain, or no VCPU with this
+	 * number or a higher one. One hypercall a VCPU: not for each tick.
+	 */
+	int (*vcpu)(struct hv_sched *s, uint32_t domid, uint32_t number, struct hv_vcpu *v);
 	/* By the domain's own cpupool. -ESRCH; -EOPNOTSUPP: scheduler has no caps. */
 	int (*get)(struct hv_sched *s, uint32_t domid, struct hv_sched_params *p);
 	/*

@@ -200,6 +200,19 @@ static int sched_list(struct hv_sched *s, struct hv_dom *doms, size_t max)
 	return (int)n;
 }
 
+static int sched_vcpu(struct hv_sched *s, uint32_t domid, uint32_t number, struct hv_vcpu *v)
+{
+	struct sim_hyp_vcpu c;
+	int rc = sim_hyp_vcpu(s->host, domid, number, &c);
+
+	if (!rc)
+		*v = (struct hv_vcpu){ .online = true,
+				       .running = c.running,
+				       .blocked = c.blocked,
+				       .cpu_ns = c.cpu_ns };
+	return rc;
+}
+
 static int sched_get(struct hv_sched *s, uint32_t domid, struct hv_sched_params *p)
 {
 	struct sim_hyp_dom d = { .weight = 256 };
@@ -355,6 +368,7 @@ static const struct hv_sched_ops sched_ops = {
 	.open = sched_open,
 	.close = sched_close,
 	.list = sched_list,
+	.vcpu = sched_vcpu,
 	.get = sched_get,
 	.set_cap = sched_set_cap,
 	.name = sched_name,

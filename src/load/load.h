@@ -41,8 +41,31 @@ struct load_guest {
 	uint64_t cpu_ns;      /* of all its VCPUs since it was created */
 	uint64_t runnable_ns; /* one of them at least had a CPU or waited for one; only grows */
 	uint32_t vcpus;	      /* online */
+	int64_t look_ns;      /* between two looks at whether it is runnable */
+	/* For how long its VCPUs waited for a CPU, in sum; of a guest of one VCPU not asked for. */
+	bool waits_known;
+	uint64_t waits_ns;
 	bool simulated;
 };
+
+/* --- waiting (wait.c), pure -------------------------------------------------------- */
+
+/*
+ * For how long a VCPU waited for a CPU: for so long it was runnable, less how long it ran. That it
+ * ran is exact; that it was runnable is known from looks at it. One that ran between two looks was
+ * not seen, and then it ran for longer than it was runnable. So the difference goes up and down by
+ * some looks, and ns, which may only grow, takes what is above its highest value. Of a VCPU that
+ * always runs between two looks the difference would fall without end: it is cut.
+ */
+struct load_wait {
+	bool began;
+	uint64_t cpu_ns, runnable_ns; /* at the last call */
+	uint64_t ns;
+	int64_t owed_ns; /* how far the difference is below its highest value */
+};
+
+/* Zeros: none yet. Both times only grow, or begin anew. look_ns: between two looks. */
+void load_wait_add(struct load_wait *w, uint64_t cpu_ns, uint64_t runnable_ns, int64_t look_ns);
 
 /* --- texts of the kernel (proc_text.c) ------------------------------------------- */
 

@@ -13,4 +13,5 @@ libload_a_SOURCES = \
 	src/load/kmod.c src/load/kmod.h \
 	src/load/load.h \
 	src/load/proc.c \
-	src/load/proc_text.c
+	src/load/proc_text.c \
+	src/load/wait.c

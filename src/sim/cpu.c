@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "src/sim/hyp.h"
 #include "src/sim/model.h"
 
 static struct sim_timers *timers(const struct sim_cpu *c)
@@ -181,6 +182,13 @@ uint64_t sim_sched_wait_ns(const struct sim_dom *d, int64_t now)
 	for (uint32_t i = 0; i < d->cpus; i++)
 		sum += time_in(&d->cpu[i], SIM_CPU_PARKED, d->cpu[i].wait_ns, now);
 	return sum;
+}
+
+void sim_cpu_see(const struct sim_cpu *c, int64_t now, struct sim_hyp_vcpu *out)
+{
+	out->running = c->state == SIM_CPU_RUN;
+	out->blocked = c->state == SIM_CPU_IDLE;
+	out->cpu_ns = time_in(c, SIM_CPU_RUN, c->run_ns, now);
 }
 
 bool sim_sched_any(const struct sim_dom *d, enum sim_cpu_state state)

@@ -51,6 +51,24 @@ int sim_hyp_dom(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out)
 	return sim_hyp_doms(h, domid, out, 1) ? 0 : -ESRCH;
 }
 
+int sim_hyp_vcpu(struct sim_host *h, uint32_t domid, uint32_t number, struct sim_hyp_vcpu *out)
+{
+	const struct sim_dom *d;
+	int rc = -ESRCH;
+
+	pthread_mutex_lock(&h->lock);
+	d = sim_dom_find(h, domid);
+	if (d && number < d->conf->vcpus) {
+		/* One that never had a task sleeps. */
+		*out = (struct sim_hyp_vcpu){ .blocked = true };
+		if (number < d->cpus)
+			sim_cpu_see(&d->cpu[number], h->now, out);
+		rc = 0;
+	}
+	pthread_mutex_unlock(&h->lock);
+	return rc;
+}
+
 int sim_hyp_set_cap(struct sim_host *h, uint32_t domid, uint32_t was, uint32_t percent,
 		    struct sim_hyp_dom *found)
 {

@@ -28,6 +28,14 @@ int sim_hyp_dom(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out);
 /* It and those after it, at most max: their number. */
 uint32_t sim_hyp_doms(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out, uint32_t max);
 
+struct sim_hyp_vcpu {
+	bool running, blocked; /* neither: it wants a CPU */
+	uint64_t cpu_ns;
+};
+
+/* By the last tick. -ESRCH: also without a VCPU of this number. */
+int sim_hyp_vcpu(struct sim_host *h, uint32_t domid, uint32_t number, struct sim_hyp_vcpu *out);
+
 /*
  * From the next tick's beginning, if the cap last set is `was`, or `was` is SIM_CAP_ANY.
  * -ECANCELED: it is another, see *found. -EINVAL: above 100 a VCPU. found may be NULL; filled

@@ -185,6 +185,10 @@ void sim_cpu_join(struct sim_task *t, int64_t now);
 void sim_cpu_leave(struct sim_task *t, int64_t now);
 void sim_cpu_settle(struct sim_cpu *c, int64_t now);
 
+struct sim_hyp_vcpu;
+
+void sim_cpu_see(const struct sim_cpu *c, int64_t now, struct sim_hyp_vcpu *out);
+
 /* For schedulers. Run if it may, else be parked; arg: cpu, which has a task. */
 void sim_cpu_start(void *arg, int64_t now);
 void sim_cpu_park(struct sim_cpu *c, int64_t now);

@@ -8,6 +8,7 @@ static void put_guest(struct guest_loads *l, const struct slot *sl)
 
 	to->key = sl->guest->key;
 	to->vcpus = sl->vcpus;
+	to->flags = sl->dom_flags;
 	to->cpu_ns = sl->cpu_prev;
 	to->runnable_ns = sl->runnable_ns;
 	to->claims = scan_load(sl->guest->scan, &to->page);

@@ -19,8 +19,8 @@
 /* A guest of which the list of domains said it at that time. */
 struct guest_load {
 	struct guest_key key;
-	uint32_t vcpus; /* online */
-	uint32_t reserved;
+	uint32_t vcpus;	 /* online */
+	uint32_t flags;	 /* enum hv_dom_flags, at that time */
 	uint64_t cpu_ns; /* of all VCPUs since the domain was created */
 	/*
 	 * For so long one VCPU at least had a CPU or waited for one, since the sampler has the

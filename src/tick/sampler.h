@@ -52,9 +52,9 @@ struct slot {
 	const struct set_guest *guest; /* NULL: free */
 	struct policy_guest *seat;     /* among the policy's guests: what the last tick found */
 	uint64_t cpu_prev;
-	uint64_t runnable_ns;	  /* see loads.h; not counted while nobody reads it */
-	struct mono second_began; /* of the latencies of this second */
-	uint32_t vcpus; /* as listed at the last tick; 0: it was not; set with runnable_ns */
+	uint64_t runnable_ns;	   /* see loads.h; not counted while nobody reads it */
+	struct mono second_began;  /* of the latencies of this second */
+	uint32_t vcpus, dom_flags; /* as listed at the last tick, with runnable_ns; 0: it was not */
 	bool cpu_known;
 	bool fresh;	       /* not decided on yet */
 	bool empty_reported;   /* EVENT_EMPTY was sent in this epoch */

@@ -96,6 +96,7 @@ static void clear_seat(struct slot *sl)
 static inline void count_runnable(struct slot *sl, const struct hv_dom *d, int64_t elapsed_ns)
 {
 	sl->vcpus = d && !(d->flags & HV_DOM_DYING) ? d->vcpus : 0;
+	sl->dom_flags = d ? d->flags : 0;
 	if (d && !(d->flags & HV_DOM_RESTS))
 		sl->runnable_ns += (uint64_t)elapsed_ns;
 }

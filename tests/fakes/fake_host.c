@@ -103,6 +103,18 @@ static int sched_list(struct hv_sched *s, struct hv_dom *doms, size_t max)
 	return (int)n;
 }
 
+static int sched_vcpu(struct hv_sched *s, uint32_t domid, uint32_t number, struct hv_vcpu *v)
+{
+	struct fake_dom *d = fake_dom(s->host, domid);
+
+	if (!d || number >= d->dom.vcpus)
+		return -ESRCH;
+	assert(number < FAKE_VCPUS_MAX);
+	d->looks++;
+	*v = d->vcpu[number];
+	return 0;
+}
+
 static int sched_get(struct hv_sched *s, uint32_t domid, struct hv_sched_params *p)
 {
 	struct fake_dom *d = fake_dom(s->host, domid);
@@ -146,6 +158,7 @@ const struct hv_sched_ops fake_sched_ops = {
 	.open = sched_open,
 	.close = sched_close,
 	.list = sched_list,
+	.vcpu = sched_vcpu,
 	.get = sched_get,
 	.set_cap = sched_set_cap,
 	.name = sched_name,

@@ -12,6 +12,7 @@
 #include "src/core/flow.h"
 #include "src/hv/hv.h"
 
+enum { FAKE_VCPUS_MAX = 4 };
 enum { FAKE_DOMS_MAX = 2 * FLOW_GUESTS_MAX, FAKE_EVENTS_MAX = 1024, FAKE_CALLS_MAX = 4096 };
 /* A caller that asks a domain so often without an answer does nothing else: it waits. */
 enum { FAKE_ASKED_MAX = 1000 };
@@ -26,6 +27,8 @@ struct fake_dom {
 	char node[96]; /* "": none */
 	int get_rc, set_rc, read_rc, name_rc, watch_rc;
 	uint32_t gets, reads;
+	struct hv_vcpu vcpu[FAKE_VCPUS_MAX]; /* dom.vcpus of them */
+	uint32_t looks;			     /* at VCPUs */
 	bool watched;
 	bool asked[FAKE_ASKS], answered[FAKE_ASKS];   /* with store_later */
 	uint32_t asked_again;			      /* without an answer in between */

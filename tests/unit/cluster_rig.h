@@ -122,7 +122,8 @@ static inline int site_try(struct sites *s, int n, struct conf_error *e)
 		 s->dir.path, n);
 	x->due = x->control_due = s->now;
 	x->stopped = x->busy = false;
-	return cluster_open(&x->c, &x->g->conf, "localhost", x->g->gs, s->now, e);
+	return cluster_open(&x->c, &x->g->conf, "localhost", x->g->gs, &x->g->host.sched, s->now,
+			    e);
 }
 
 static inline void site_open(struct sites *s, int n)

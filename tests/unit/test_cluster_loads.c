@@ -344,6 +344,8 @@ static int guest_nodes(void **state)
 	return 0;
 }
 
+static uint32_t guest_vcpus = 1, guest_flags;
+
 /* As the sampler of host 1 does each 20 ms: its guests run for a half and wait for a quarter. */
 static void sample_guests(struct sites *s)
 {
@@ -357,7 +359,8 @@ static void sample_guests(struct sites *s)
 	for (uint32_t i = 0; i < l->guests; i++)
 		l->guest[i] = (struct guest_load){
 			.key = g->set->guest[i].key,
-			.vcpus = 1,
+			.vcpus = guest_vcpus,
+			.flags = guest_flags,
 			.cpu_ns = (uint64_t)s->now.ns / 2,
 			.runnable_ns = (uint64_t)s->now.ns / 4 * 3,
 		};
@@ -421,6 +424,56 @@ TEST_WITH(guests__that_are_nodes__are_published_beside_their_host, guest_nodes, 
 	assert_int_equal(node_at(s, 2, NODE_HOST).state, CLUSTER_NODE_FRESH);
 	guests_pass(s, 200 * MS);
 	assert_int_equal(node_at(s, 2, NODE_A).state, CLUSTER_NODE_FRESH);
+}
+
+/* One VCPU runs, one waits for half of the time and runs else, one sleeps, and one is not there. */
+static void vcpus_go_on(struct fake_dom *d, int64_t ms, int64_t ns)
+{
+	d->vcpu[0] = (struct hv_vcpu){ .online = true,
+				       .running = true,
+				       .cpu_ns = d->vcpu[0].cpu_ns + (uint64_t)ns };
+	d->vcpu[1] =
+		(struct hv_vcpu){ .online = true,
+				  .running = ms % 40 < 20,
+				  .cpu_ns = d->vcpu[1].cpu_ns + (ms % 40 < 20 ? (uint64_t)ns : 0) };
+	d->vcpu[2] = (struct hv_vcpu){ .online = true, .blocked = true };
+	d->vcpu[3] = (struct hv_vcpu){ .online = false };
+}
+
+TEST_WITH(guest__of_several_vcpus__waits_as_looks_at_each_say, guest_nodes, finish)
+{
+	struct sites *s = *state;
+	struct load_record *at, before;
+	struct fake_dom *d;
+
+	site_open(s, 1);
+	at = transport_part(s->at[1].c->worker.t, TRANSPORT_LOAD);
+	d = rig_create(s->at[1].g, 5, 0x51);
+	d->dom.vcpus = 4;
+	site_settle(s, 1);
+	guests_pass(s, 200 * MS); /* of one VCPU, say the figures */
+	assert_int_equal(d->looks, 0);
+	guest_vcpus = 4;
+	guests_pass(s, 20 * MS);
+	assert_true(at[3].flags & LOAD_NO_WAIT);
+	for (int ms = 0; ms < 4000; ms++) {
+		vcpus_go_on(d, ms, MS);
+		guests_pass(s, MS);
+		if (ms == 1000)
+			before = at[3];
+	}
+	assert_false(at[3].flags & LOAD_NO_WAIT);
+	assert_in_range(at[3].wait_ns - before.wait_ns, 1400 * MS, 1600 * MS);
+	/* Each period one look at each, and one that finds no further VCPU. */
+	assert_in_range(d->looks, 4 * 195, 4 * 210);
+	/* Paused, it does not wait. */
+	guest_flags = HV_DOM_PAUSED;
+	guests_pass(s, 100 * MS);
+	before = at[3];
+	guests_pass(s, NS_PER_S);
+	assert_int_equal(at[3].wait_ns, before.wait_ns);
+	guest_vcpus = 1;
+	guest_flags = 0;
 }
 
 TEST_WITH(guest__that_starts_again__has_a_new_history, guest_nodes, finish)

@@ -358,7 +358,8 @@ static void sample_node(struct fixture *f, struct node *n, const struct guest_lo
 		if (l->guest[i].key.domid == domid)
 			n->figures = (struct load_guest){ .cpu_ns = l->guest[i].cpu_ns,
 							  .runnable_ns = l->guest[i].runnable_ns,
-							  .vcpus = l->guest[i].vcpus };
+							  .vcpus = l->guest[i].vcpus,
+							  .look_ns = MS };
 	n->newest = (struct load_record){ .node = 1 };
 	assert_int_equal(load_hv.sample(n->load, &n->newest), 0);
 }

@@ -225,6 +225,21 @@ TEST(list__has_dom0_first_and_guests_by_id)
 	close_all(&f);
 }
 
+TEST(vcpu__of_a_guest__is_what_the_list_has_of_one)
+{
+	struct hv_vcpu v;
+	struct fixture f;
+
+	open_demo(&f);
+	list_at(&f, 100 * MS);
+	assert_int_equal(hv_sim.sched->vcpu(f.sched, 2, 0, &v), 0);
+	assert_true(v.online && v.running && !v.blocked);
+	assert_int_equal(v.cpu_ns, f.dom[2].cpu_ns);
+	assert_int_equal(hv_sim.sched->vcpu(f.sched, 2, 1, &v), -ESRCH);
+	assert_int_equal(hv_sim.sched->vcpu(f.sched, 9, 0, &v), -ESRCH);
+	close_all(&f);
+}
+
 /* With a cap of 25 it runs for 2.5 of each 10 ms, and else waits. */
 TEST(list__of_a_capped_guest__says_when_it_runs_and_is_never_blocked)
 {

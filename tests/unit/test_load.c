@@ -151,7 +151,9 @@ static struct load_record hv_sampled(struct load *l)
 /* It has run for some time before it is first seen, and was then seen runnable for another. */
 TEST(hv__of_one_vcpu__busy_is_its_cpu_time_and_wait_what_is_left)
 {
-	struct load_guest g = { .cpu_ns = 700 * MS, .runnable_ns = 60 * MS, .vcpus = 1 };
+	struct load_guest g = {
+		.cpu_ns = 700 * MS, .runnable_ns = 60 * MS, .vcpus = 1, .look_ns = MS
+	};
 	struct load *l = hv_opened(&g);
 	struct load_record r = hv_sampled(l);
 
@@ -178,9 +180,9 @@ TEST(hv__of_one_vcpu__busy_is_its_cpu_time_and_wait_what_is_left)
 	load_hv.close(l);
 }
 
-TEST(hv__that_ran_unseen_for_long__is_owed_50_ms_at_most)
+TEST(hv__that_ran_unseen_for_long__is_owed_50_looks_at_most)
 {
-	struct load_guest g = { .vcpus = 1 };
+	struct load_guest g = { .vcpus = 1, .look_ns = MS };
 	struct load *l = hv_opened(&g);
 
 	hv_sampled(l);
@@ -198,7 +200,7 @@ TEST(hv__that_ran_unseen_for_long__is_owed_50_ms_at_most)
 	load_hv.close(l);
 }
 
-TEST(hv__of_several_vcpus__does_not_know_who_waits)
+TEST(hv__of_several_vcpus__knows_who_waits_by_looks_at_each)
 {
 	struct load_guest g = { .vcpus = 2 };
 	struct load *l = hv_opened(&g);
@@ -209,6 +211,11 @@ TEST(hv__of_several_vcpus__does_not_know_who_waits)
 	assert_int_equal(r.cpus, 2);
 	assert_int_equal(r.wait_ns, 0);
 	assert_int_equal(r.flags, LOAD_NO_RUNNING | LOAD_NO_WAIT);
+	g.waits_known = true;
+	g.waits_ns = 7 * MS;
+	r = hv_sampled(l);
+	assert_int_equal(r.wait_ns, 7 * MS);
+	assert_int_equal(r.flags, LOAD_NO_RUNNING);
 	g.vcpus = LOAD_CPUS_MAX;
 	hv_sampled(l);
 	g.vcpus++;
@@ -216,6 +223,19 @@ TEST(hv__of_several_vcpus__does_not_know_who_waits)
 	g.vcpus = 0;
 	assert_int_equal(load_hv.sample(l, &r), -EPROTO);
 	load_hv.close(l);
+}
+
+/* Looks that are farther apart are owed for longer. */
+TEST(wait__of_looks_each_20_ms__is_owed_a_second_at_most)
+{
+	struct load_wait w = { .began = false };
+
+	load_wait_add(&w, 3 * NS_PER_S, 9 * NS_PER_S, 20 * MS);
+	load_wait_add(&w, 10 * NS_PER_S, 9 * NS_PER_S, 20 * MS);
+	load_wait_add(&w, 10 * NS_PER_S, 10 * NS_PER_S, 20 * MS);
+	assert_int_equal(w.ns, 0);
+	load_wait_add(&w, 10 * NS_PER_S, 10 * NS_PER_S + 5, 20 * MS);
+	assert_int_equal(w.ns, 5);
 }
 
 /* What a guest does next: for how long it runs, waits and sleeps; of about these means. */
@@ -233,7 +253,7 @@ static int64_t next_ns(struct prop *p, int64_t mean)
 /* One look each ms, for 20 s, of which each 10th is a sample. */
 static void hv_follow(struct prop *p, const struct hv_model *m)
 {
-	struct load_guest g = { .vcpus = 1 };
+	struct load_guest g = { .vcpus = 1, .look_ns = MS };
 	struct load *l = hv_opened(&g);
 	struct load_record r = hv_sampled(l), last = r;
 	int64_t in[3] = { 0, 0, 0 }, left = 0;

@@ -42,6 +42,7 @@ WITH_RIG(loads__each_period__have_what_each_guest_used)
 	assert_memory_equal(&l->guest[0].key, &g->guest[0].key, sizeof(l->guest[0].key));
 	assert_int_equal(l->guest[0].key.domid, 7);
 	assert_int_equal(l->guest[1].vcpus, 4);
+	assert_int_equal(l->guest[1].flags, HV_DOM_BLOCKED);
 	lists = g->host.lists;
 	for (int i = 0; i < 9; i++) {
 		fake_dom(&g->host, 7)->dom.cpu_ns += MS / 2;

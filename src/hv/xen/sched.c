@@ -142,6 +142,22 @@ static int xen_list(struct hv_sched *s, struct hv_dom *doms, size_t max)
 	return n;
 }
 
+/* Xen says EINVAL above the domain's highest VCPU, and ESRCH of a number in between without one. */
+static int xen_vcpu(struct hv_sched *s, uint32_t domid, uint32_t number, struct hv_vcpu *v)
+{
+	xc_vcpuinfo_t info = { 0 };
+
+	if (domid >= DOMID_FIRST_RESERVED)
+		return -ESRCH;
+	if (xc_vcpu_getinfo(s->xc, domid, number, &info))
+		return errno == EINVAL ? -ESRCH : -errno;
+	*v = (struct hv_vcpu){ .online = info.online,
+			       .running = info.running,
+			       .blocked = info.blocked,
+			       .cpu_ns = info.cpu_time };
+	return 0;
+}
+
 /*
  * Cached, because the answer is needed for each cap. xc_cpupool_getinfo() returns the first
  * pool with this id or a higher one.
@@ -330,6 +346,7 @@ const struct hv_sched_ops hv_xen_sched = {
 	.open = xen_sched_open,
 	.close = xen_sched_close,
 	.list = xen_list,
+	.vcpu = xen_vcpu,
 	.get = xen_get,
 	.set_cap = xen_set_cap,
 	.name = xen_sched_name,

@@ -25,6 +25,7 @@ void probe_list(struct probe *p, char **argv)
 	const struct hv_sched_ops *ops = p->hv->sched;
 	struct hv_sched *s = probe_open_sched(p);
 	struct hv_dom doms[64], d, later;
+	struct hv_vcpu v = { 0 };
 	bool sorted = true;
 	int64_t start;
 	int n;
@@ -50,6 +51,11 @@ void probe_list(struct probe *p, char **argv)
 	probe_equal(p, d.flags & ~(uint32_t)(HV_DOM_RUNNING | HV_DOM_BLOCKED),
 		    !strcmp(argv[0], "pv") ? HV_DOM_PV : 0, "its flags say %s besides", argv[0]);
 	probe_equal(p, d.vcpus, 1, "one VCPU");
+	probe_equal(p, ops->vcpu(s, p->domid, 0, &v), 0, "look at its VCPU");
+	probe_check(p, v.online && !(v.running && v.blocked) && v.cpu_ns >= d.cpu_ns,
+		    "it is online, and has the CPU time of the domain");
+	probe_equal(p, ops->vcpu(s, p->domid, 1, &v), -ESRCH, "there is no second one");
+	probe_equal(p, ops->vcpu(s, NO_SUCH_DOMAIN, 0, &v), -ESRCH, "nor one of no domain");
 	probe_check(p, memcmp(d.uuid, none, sizeof(none)) != 0, "it has a UUID");
 	probe_sleep_ms(300);
 	if (!probe_check(p, probe_find(p, s, p->domid, &later), "it is listed again"))
