@@ -328,11 +328,11 @@ TEST_WITH(node__that_its_host_does_not_publish__is_unread, one_node, finish)
 #define GUESTS                                                                                     \
 	SITE_TIMES                                                                                 \
 	", \"nodes\": [{\"name\": \"n\", \"number\": 7, \"host\": \"xen1\"},"                      \
-	" {\"name\": \"a\", \"number\": 3, \"host\": \"xen1\", \"guest\": \"guest-5\"},"           \
-	" {\"name\": \"b\", \"number\": 200, \"host\": \"xen1\", \"guest\": \"guest-6\"}],"        \
+	" {\"name\": \"b\", \"number\": 200, \"host\": \"xen1\", \"guest\": \"guest-6\"},"         \
+	" {\"name\": \"a\", \"number\": 3, \"host\": \"xen1\", \"guest\": \"guest-5\"}],"          \
 	" \"load\": {\"period\": \"20ms\"}"
 
-enum { NODE_HOST, NODE_A, NODE_B };
+enum { NODE_HOST, NODE_B, NODE_A };
 
 static int guest_nodes(void **state)
 {
