@@ -37,6 +37,7 @@ EXTRA_DIST += \
 	tests/system/sc_kmod.py \
 	tests/system/sc_liar.py \
 	tests/system/sc_link.py \
+	tests/system/sc_load.py \
 	tests/system/sc_matrix.py \
 	tests/system/sc_operator.py \
 	tests/system/sc_store.py \

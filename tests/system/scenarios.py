@@ -21,6 +21,7 @@ import sc_ioshares
 import sc_liar
 import sc_kmod
 import sc_link
+import sc_load
 import sc_matrix
 import sc_operator
 import sc_restored
@@ -48,6 +49,7 @@ BEDS = {
     # the speed of the others on an idle machine; lives of a few milliseconds need a faster one.
     "counted": ({"sched": "credit2", "limit": 1800, "instruction_ns": 1}, "pair"),
     "linked": ({"sched": "credit2", "limit": 2400, "instruction_ns": 4}, "linked"),
+    "linked-dom0": ({"sched": "credit2", "limit": 2400, "instruction_ns": 4}, "dom0"),
     "credit-dom0": ({"sched": "credit", "limit": 600}, "dom0"),
     # The same for scenarios of an hour.
     "dom0-long": ({"sched": "credit2", "limit": 3600}, "dom0"),
@@ -111,6 +113,8 @@ ALL = [
              "a guest reaches dom0's RDMA device over a link of known rate, by librdmacm too", beside=True),
     Scenario("restored", "pair", sc_restored.restored,
              "VMs of one snapshot draw other random numbers, and their clocks are right", beside=True),
+    Scenario("load", "linked-dom0", sc_load.load,
+             "guests that are idle, busy, capped and contend are told apart by the hypervisor alone", "deep", True),
     Scenario("caps", "dom0", sc_operator.caps,
              "survive and operator in short, with the same guests", beside=True),
     Scenario("operator", "dom0-long", sc_operator.operator,
