@@ -52,7 +52,7 @@ struct load_record {
 	 */
 	uint64_t wait_ns;
 	/* As they are at sampled_ns. */
-	uint32_t running;	  /* tasks that run or are runnable */
+	uint32_t running;	  /* tasks that run or are runnable; not the one that samples */
 	uint32_t softirq_pending; /* CPUs that have a softirq pending; KLM alone */
 	uint32_t load_avg[3];	  /* of 1, 5 and 15 minutes, in 1/1000 */
 	uint32_t queued;	  /* requests; 0: none, or not known */

@@ -131,7 +131,7 @@ static bool figure_counts(const struct load_record *r)
 struct balance_node balancer_node(const struct load_record *r, int index, int64_t age_ns,
 				  uint32_t own)
 {
-	bool queue = r && r->source == LOAD_KLM && !(r->flags & LOAD_NO_RUNNING);
+	bool queue = r && !(r->flags & LOAD_NO_RUNNING);
 	struct balance_node n = { .own = own, .cpus = r ? r->cpus : 0, .age_ns = age_ns };
 
 	if (!r || index < 0 || !figure_counts(r))

@@ -78,6 +78,7 @@ static int proc_sample(struct load *l, struct load_record *r)
 	}
 	if (rc)
 		return rc;
+	r->running -= r->running > 0; /* the task that reads this */
 	/* psi=0 on the kernel's command line: the file is there, and cannot be read. */
 	n = l->fd[PRESSURE] < 0 ? -ENOENT : read_file(l, PRESSURE);
 	if (n < 0 || load_parse_pressure(l->text, (size_t)n, r))

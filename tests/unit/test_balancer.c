@@ -216,13 +216,13 @@ TEST(node__by_its_record__counts_the_run_queue_only_where_it_is_seen)
 		int index;
 		bool known, queue;
 	} rows[] = {
-		{ true, LOAD_ULM, 0, 500, true, false },
+		{ true, LOAD_ULM, 0, 500, true, true },
 		{ true, LOAD_KLM, 0, 500, true, true },
 		{ true, LOAD_KLM, LOAD_NO_RUNNING, 500, true, false },
-		{ true, LOAD_HV, 0, 0, true, false },
+		{ true, LOAD_HV, LOAD_NO_RUNNING, 0, true, false },
 		{ true, LOAD_KLM, 0, -1, false, false },
 		{ true, LOAD_ULM, LOAD_DISAGREES, 500, false, false },
-		{ true, LOAD_HV, LOAD_DISAGREES, 500, true, false },
+		{ true, LOAD_HV, LOAD_NO_RUNNING | LOAD_DISAGREES, 500, true, false },
 		{ false, 0, 0, 500, false, false },
 	};
 

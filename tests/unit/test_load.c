@@ -474,7 +474,7 @@ TEST(loadavg_and_pressure__of_each_form__are_taken_or_refused)
 static void write_files(struct tmpdir *dir, const char *stat)
 {
 	tmp_write(dir, "stat", stat);
-	tmp_write(dir, "loadavg", "0.50 0.00 0.00 1/9 9\n");
+	tmp_write(dir, "loadavg", "0.50 0.00 0.00 4/9 9\n");
 }
 
 TEST(proc__files_that_change__are_read_again)
@@ -492,6 +492,7 @@ TEST(proc__files_that_change__are_read_again)
 	assert_int_equal(load_proc.sample(l, &r), 0);
 	assert_int_equal(r.flags, LOAD_IDLE_REPAIRED | LOAD_NO_WAIT); /* no pressure */
 	assert_int_equal(r.load_avg[0], 500);
+	assert_int_equal(r.running, 3);
 	assert_int_equal(r.irq_ns, 60 * (NS_PER_S / sysconf(_SC_CLK_TCK)));
 	write_files(&dir, CPU CPU0 CPU0);
 	assert_int_equal(load_proc.sample(l, &r), 0);
@@ -513,6 +514,6 @@ TEST(proc__of_this_machine__is_sampled)
 		fail_msg("%s", text);
 	assert_int_equal(load_proc.sample(l, &a), 0);
 	assert_int_equal(load_proc.sample(l, &b), 0);
-	assert_true(a.cpus && a.busy_ns && b.busy_ns >= a.busy_ns && a.running);
+	assert_true(a.cpus && a.busy_ns && b.busy_ns >= a.busy_ns);
 	load_proc.close(l);
 }
