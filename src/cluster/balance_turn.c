@@ -169,7 +169,7 @@ static uint32_t gather(struct balancer *b, const struct balance_world *w,
 		if (s.load && b->up[i])
 			balancer_cost_add(&b->cost[i], s.load, h->server[i].served);
 		if (b->up[i])
-			node[n++] = balancer_node(s.load, s.index,
+			node[n++] = balancer_node(s.load, *s.conf->guest, s.index,
 						  s.age_ns + w->conf->load.scan_ns / 2, b->own[i]);
 	}
 	return n;

@@ -128,17 +128,18 @@ static bool figure_counts(const struct load_record *r)
 	return !(r->flags & LOAD_DISAGREES) || r->source == LOAD_HV;
 }
 
-struct balance_node balancer_node(const struct load_record *r, int index, int64_t age_ns,
-				  uint32_t own)
+struct balance_node balancer_node(const struct load_record *r, bool guest, int index,
+				  int64_t age_ns, uint32_t own)
 {
-	bool queue = r && !(r->flags & LOAD_NO_RUNNING);
 	struct balance_node n = { .own = own, .cpus = r ? r->cpus : 0, .age_ns = age_ns };
 
 	if (!r || index < 0 || !figure_counts(r))
 		return n;
 	n.known = true;
 	n.index = (uint32_t)index;
-	n.queue = queue;
+	n.queue = !(r->flags & LOAD_NO_RUNNING);
 	n.running = r->running < BALANCE_LOAD_MAX ? r->running * 1000 : BALANCE_LOAD_MAX * 1000u;
+	if (guest && n.running < n.index * n.cpus)
+		n.running = n.index * n.cpus;
 	return n;
 }

@@ -68,9 +68,10 @@ void balancer_cost_add(struct balancer_cost *c, const struct load_record *r, uin
 int64_t balancer_service_ns(const struct balancer_cost *c, uint32_t n);
 
 /*
- * A node as balance_decide() takes it. r NULL, or index < 0: nothing is known of its load.
+ * A node as balance_decide() takes it. r NULL, or index < 0: nothing is known of its load. A guest
+ * says what it likes of its tasks, so of a guest they count as no fewer than the CPUs that it used.
  */
-struct balance_node balancer_node(const struct load_record *r, int index, int64_t age_ns,
-				  uint32_t own);
+struct balance_node balancer_node(const struct load_record *r, bool guest, int index,
+				  int64_t age_ns, uint32_t own);
 
 #endif

@@ -230,7 +230,7 @@ TEST(node__by_its_record__counts_the_run_queue_only_where_it_is_seen)
 		const struct load_record r = {
 			.source = rows[i].source, .flags = rows[i].flags, .cpus = 3, .running = 7
 		};
-		const struct balance_node n = balancer_node(rows[i].there ? &r : NULL,
+		const struct balance_node n = balancer_node(rows[i].there ? &r : NULL, false,
 							    rows[i].index, 5 * MS, 11);
 
 		if (n.known != rows[i].known || n.queue != rows[i].queue)
@@ -249,5 +249,15 @@ TEST(node__with_a_run_queue_that_no_node_has__is_cut)
 {
 	const struct load_record r = { .source = LOAD_KLM, .cpus = 1, .running = UINT32_MAX };
 
-	assert_int_equal(balancer_node(&r, 0, 0, 0).running, 1000000000);
+	assert_int_equal(balancer_node(&r, false, 0, 0, 0).running, 1000000000);
+}
+
+TEST(node__guest_that_hides_its_tasks__has_as_many_as_it_used_cpus)
+{
+	struct load_record r = { .source = LOAD_ULM, .cpus = 2, .running = 1 };
+
+	assert_int_equal(balancer_node(&r, true, 900, 0, 0).running, 1800);
+	assert_int_equal(balancer_node(&r, false, 900, 0, 0).running, 1000);
+	r.running = 5;
+	assert_int_equal(balancer_node(&r, true, 900, 0, 0).running, 5000);
 }
