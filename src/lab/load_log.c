@@ -174,7 +174,7 @@ static int add_request(struct parser *p, const struct request *r)
 
 	if (p->log->n == WEB_ARRIVALS_MAX)
 		return wrong(p, "a log may have %d requests: cut it here", WEB_ARRIVALS_MAX);
-	if (p->log->n == p->room) {
+	if (!p->request || p->log->n == p->room) {
 		more = reallocarray(p->request, room, sizeof(*more));
 		if (!more)
 			return -ENOMEM;
@@ -203,10 +203,10 @@ static bool parse_connections(struct words w, int64_t *sc)
 {
 	int64_t n;
 
-	if (!take_number(&w, '/', CONNECTIONS_MAX, &n) ||
-	    !take_number(&w, '/', CONNECTIONS_MAX, &n) ||
-	    !take_number(&w, '/', CONNECTIONS_MAX, &n) ||
-	    !take_number(&w, '/', CONNECTIONS_MAX, sc))
+	for (int i = 0; i < 3; i++)
+		if (!take_number(&w, '/', CONNECTIONS_MAX, &n))
+			return false;
+	if (!take_number(&w, '/', CONNECTIONS_MAX, sc))
 		return false;
 	skip_plus(&w);
 	return take_number(&w, 0, CONNECTIONS_MAX, &n);
@@ -289,7 +289,7 @@ static int make_trace(struct parser *p)
 	struct load_log *l = p->log;
 	const struct request *r = p->request;
 
-	if (!l->n) {
+	if (!r) {
 		snprintf(p->error, 256,
 			 "%.100s: there is no answered request in it: log with \"option httplog\"",
 			 p->name);

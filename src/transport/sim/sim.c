@@ -26,7 +26,7 @@ struct sim_room {
 struct sim {
 	struct transport t; /* first */
 	struct transport_sim conf;
-	struct sim_read *queue; /* a ring */
+	struct sim_read *queue; /* a ring; room is a power of two */
 	uint32_t room, head, n, read;
 	struct sim_room *data[TRANSPORT_HOSTS_MAX]; /* of each slot of a link */
 };
@@ -38,7 +38,7 @@ static struct sim *sim_of(struct transport *t)
 
 static struct sim_read *nth(struct sim *s, uint32_t i)
 {
-	return &s->queue[(s->head + i) % s->room];
+	return &s->queue[(s->head + i) & (s->room - 1)];
 }
 
 static void sim_close(struct transport *t)
@@ -144,7 +144,7 @@ static void sim_progress(struct transport *t, struct mono now)
 	while (s->read && nth(s, 0)->back_ns <= now.ns) {
 		const struct sim_read r = *nth(s, 0);
 
-		s->head = (s->head + 1) % s->room;
+		s->head = (s->head + 1) & (s->room - 1);
 		s->n--;
 		s->read--;
 		if (r.slot)
