@@ -75,23 +75,6 @@ static void free_pages(struct guest_mon *g, bool unused_only)
 	}
 }
 
-/* The sampler reads the registry page too, so it is released like a ring. */
-int page_leave(struct guest_mon *g, const volatile void **page)
-{
-	struct leaving_page *p;
-
-	if (!*page)
-		return 0;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	p->addr = *page;
-	p->next = g->leaving_pages;
-	g->leaving_pages = p;
-	*page = NULL;
-	return 0;
-}
-
 int guest_attach(struct guest_mon *g, const struct guest_ref *ref)
 {
 	int rc;

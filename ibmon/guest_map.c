@@ -98,6 +98,23 @@ void unmap_page(struct guest_mon *g, const volatile void *addr)
 	g->pages--;
 }
 
+/* The sampler reads these pages too, so they are released like rings. */
+int page_leave(struct guest_mon *g, const volatile void **page)
+{
+	struct leaving_page *p;
+
+	if (!*page)
+		return 0;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->addr = *page;
+	p->next = g->leaving_pages;
+	g->leaving_pages = p;
+	*page = NULL;
+	return 0;
+}
+
 /* ring_open() checks the header that the guest wrote; what it refuses is unmapped at once. */
 static enum ring_fault map_and_open(struct guest_mon *g, struct ring_slot *s)
 {

@@ -161,7 +161,7 @@ bool latencies_reconcile(struct guest_mon *g, struct mono now, bool *later);
 void latencies_leave(struct guest_mon *g);
 void latencies_reap(struct guest_mon *g);
 
-/* guest.c: a page that the sampler reads: guest_reap unmaps it. *page is NULL then. -ENOMEM. */
+/* guest_map.c: a page that the sampler reads: guest_reap unmaps it. *page is NULL then. -ENOMEM. */
 int page_leave(struct guest_mon *g, const volatile void **page);
 
 /* guest_load.c: as with latency pages; *later is only set, never cleared. */
