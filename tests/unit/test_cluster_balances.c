@@ -32,6 +32,7 @@ static int sample_busy(struct load *l, struct load_record *r)
 	if (busy[r->node] < 0)
 		return -EPROTO;
 	r->cpus = 2;
+	r->flags |= LOAD_NO_RUNNING;
 	r->busy_ns = (uint64_t)r->sampled_ns / 1000 * 2 * (uint64_t)busy[r->node];
 	return 0;
 }
