@@ -39,7 +39,7 @@ static int rig_open(void **state)
 	tmp_open(&r->dir);
 	strcpy(file, tmp_at(&r->dir, "pages"));
 	write_stat(r, "cpu  10 20 30 40 50 60 70 80\ncpu0 1\ncpu1 1\n");
-	tmp_write(&r->proc, "loadavg", "0.50 0.00 0.00 3/9 9\n");
+	tmp_write(&r->proc, "loadavg", "0.50 0.00 0.00 4/9 9\n");
 	log_init(&r->log, "test", LOG_LVL_ERROR);
 	assert_int_equal(pages_file.open(&r->pages, file), 0);
 	assert_int_equal(book_open(&r->book, &pages_file, r->pages, 1), 0);

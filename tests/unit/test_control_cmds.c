@@ -37,8 +37,9 @@ WITH_CALL(rights__others__may_ask_and_change_nothing)
 
 WITH_CALL(methods__that_modify__are_those_of_the_man_page)
 {
-	static const char *const names[] = { "policy-set", "cap-release", "guest-set",	   "pause",
-					     "resume",	   "lock-break",  "cluster-reload" };
+	static const char *const names[] = { "policy-set",     "cap-release", "guest-set",
+					     "pause",	       "resume",      "lock-break",
+					     "cluster-reload", "balance-set" };
 	size_t found = 0;
 
 	for (const struct method *m = methods; m->name; m++) {
