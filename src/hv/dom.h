@@ -18,7 +18,8 @@ enum hv_dom_flags {
 	HV_DOM_UNRUN = 1u << 5,
 	/*
 	 * As they are when the list is made. The caller runs on a CPU then, so a guest that shares
-	 * this CPU with it is never seen running.
+	 * this CPU with it is never seen running. Both at once: the last VCPU that ran has begun to
+	 * wait for an event, and has its CPU until the scheduler runs.
 	 */
 	HV_DOM_RUNNING = 1u << 6, /* one of its VCPUs at least has a CPU */
 	HV_DOM_BLOCKED = 1u << 7, /* all its VCPUs wait for an event, or are offline */

@@ -64,6 +64,8 @@ int haproxy_open(struct haproxy **h, const struct haproxy_conf *c)
 
 void haproxy_close(struct haproxy *h)
 {
+	if (!h)
+		return;
 	fake_haproxy_open--;
 	close(h->epoll);
 	free(h);
