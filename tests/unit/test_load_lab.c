@@ -8,7 +8,7 @@
 #include "src/lab/load.h"
 #include "tests/unit/unit.h"
 
-enum { SEEDS = 4 };
+enum { SEEDS = 2 };
 
 static struct load_sums sums;
 
