@@ -22,6 +22,7 @@
 enum {
 	KEEP = 16, /* a weight moves by more than this: 1/16 of the greatest */
 	TOLD_MAX = 4,
+	SPARE = 2, /* so many with a weight: the others may have none */
 };
 
 #define TURN_MAX_NS	 NS_PER_S /* no answer of HAProxy for so long: the connection is closed */
@@ -137,12 +138,8 @@ static void take_reading(struct balancer *b, const struct haproxy_seen *h)
 	uint64_t *served = balancer_reading(&b->history, h->read);
 
 	for (uint32_t i = 0; i < b->n; i++) {
-		bool up = h->server[i].there && h->server[i].up;
-
 		served[i] = h->server[i].served;
-		if (up != b->up[i])
-			b->decision.nodes = 0; /* of other nodes: nothing of it is kept */
-		b->up[i] = up;
+		b->up[i] = h->server[i].there && h->server[i].up;
 	}
 }
 
@@ -168,9 +165,11 @@ static uint32_t gather(struct balancer *b, const struct balance_world *w,
 						 mono_add(w->now, -s.age_ns));
 		if (s.load && b->up[i])
 			balancer_cost_add(&b->cost[i], s.load, h->server[i].served);
-		if (b->up[i])
-			node[n++] = balancer_node(s.load, *s.conf->guest, s.index,
-						  s.age_ns + w->conf->load.scan_ns / 2, b->own[i]);
+		if (!b->up[i])
+			continue;
+		node[n] = balancer_node(s.load, *s.conf->guest, s.index,
+					s.age_ns + w->conf->load.scan_ns / 2, b->own[i]);
+		node[n++].under_way = h->server[i].own;
 	}
 	return n;
 }
@@ -200,7 +199,10 @@ static bool puts_configured(const struct balancer *b)
 	return b->restoring || b->mode == CLUSTER_EQUAL;
 }
 
-/* to[] has what each server has, or is to have if it takes no part. */
+/*
+ * to[] has what each server has, or is to have if it takes no part. Two servers at least have a
+ * weight, so that HAProxy has one when another fails between two turns, or resexd is killed.
+ */
 static void set_decided(const struct balancer *b, uint16_t to[])
 {
 	uint32_t n = 0;
@@ -208,7 +210,9 @@ static void set_decided(const struct balancer *b, uint16_t to[])
 	for (uint32_t i = 0; i < b->n; i++) {
 		if (!b->up[i] || n >= b->decision.nodes)
 			continue;
-		to[i] = b->decision.weight[n] ? b->decision.weight[n] : 1;
+		to[i] = b->decision.weight[n];
+		if (!to[i] && b->decision.k < SPARE)
+			to[i] = 1;
 		n++;
 	}
 }
@@ -373,8 +377,9 @@ void balancer_note(const struct balancer *b, struct mono now, char *text, size_t
 void balancer_see_server(const struct balancer *b, uint32_t k, struct cluster_server *s)
 {
 	struct haproxy_seen h = { .reads = 0 };
-	uint16_t decided[BALANCE_NODES_MAX] = { 0 };
+	uint16_t decided[BALANCE_NODES_MAX];
 
+	memset(decided, 0xff, sizeof(decided));
 	haproxy_see(b->haproxy, &h);
 	s->up = b->up[k];
 	s->own = b->own[k];
@@ -388,7 +393,7 @@ void balancer_see_server(const struct balancer *b, uint32_t k, struct cluster_se
 	set_decided(b, decided);
 	if (puts_configured(b))
 		s->wanted = s->configured;
-	else if (decided[k])
+	else if (decided[k] <= BALANCE_WEIGHT_MAX)
 		s->wanted = decided[k];
 }
 

@@ -17,7 +17,8 @@
  * Where act or equal ends (another mode, another file, the end of resexd), the configured weights
  * are put a last time: the balancer restores, until a reading shows them.
  *
- * No server that is up gets 0: when the others die between two turns, HAProxy still has one.
+ * A server that is up gets 0 only while two others have a weight: when one of these dies between
+ * two turns, or resexd is killed, HAProxy still has one.
  * Servers that are down, or that HAProxy does not have, take no part, and keep the weight that they
  * have.
  */

@@ -102,8 +102,9 @@ uint64_t load_bound(const struct load_plan *p, uint64_t random_tps)
 {
 	uint64_t m = (uint64_t)p->web.nodes * p->web.cpus, n = p->web.clients;
 
-	return n && !p->web.arrivals && !p->web.think_ns ? random_tps * (n + m - 1) / n
-							 : UINT64_MAX;
+	if (!n || p->web.arrivals || p->web.think_ns || p->web.loaded_nodes)
+		return UINT64_MAX;
+	return random_tps * (n + m - 1) / n;
 }
 
 /*
@@ -152,6 +153,7 @@ static void look(const struct web *w, uint32_t frontend, const struct frontend *
 				    .queue = queue,
 				    .running = r->running * 1000,
 				    .own = web_own(w, frontend, i, sampled),
+				    .under_way = queue ? 0 : web_own(w, frontend, i, -1),
 				    .cpus = cpus,
 				    .age_ns = age };
 }

@@ -61,15 +61,31 @@ static struct sums sum_of(const struct balance_conf *c, const struct balance_nod
 	return s;
 }
 
+static uint64_t of_requests(const struct balance_node *node, uint32_t requests)
+{
+	return bounded(requests, BALANCE_LOAD_MAX) * UNIT / cpus_of(node);
+}
+
+/*
+ * An index does not grow above all CPUs, whatever waits inside a guest: there the requests that do
+ * not come back are what is known of the queue.
+ */
+static uint64_t with_own(const struct balance_node *node, uint64_t load)
+{
+	uint64_t under_way = of_requests(node, node->under_way);
+
+	load += of_requests(node, node->own);
+	return !node->queue && load < under_way ? under_way : load;
+}
+
 /* Half of the nodes at least are usable. */
 static void set_loads(const struct balance_conf *c, const struct balance_node *node, uint32_t n,
 		      const struct sums *s, uint64_t load[])
 {
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t own = c->plain ? 0 : bounded(node[i].own, BALANCE_LOAD_MAX) * UNIT;
-
 		load[i] = counts(c, &node[i]) ? load_of(&node[i]) : s->load / s->usable;
-		load[i] += own / cpus_of(&node[i]);
+		if (!c->plain)
+			load[i] = with_own(&node[i], load[i]);
 	}
 }
 

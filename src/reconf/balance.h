@@ -10,7 +10,8 @@
  * are worth less the older they are (its section 5.6); loads that are many service times old are
  * worse than none. So k follows from them:
  *
- *	load  = (tasks of the record + own requests under way that it does not hold) / cpus
+ *	load  = (tasks of the record + own requests under way that it does not hold) / cpus; of a
+ *		record without tasks at least all own requests under way / cpus
  *	came  = cpus of all nodes x age / service time + 1: requests since the record, at most
  *	level = where the loads are after these requests went to the lowest
  *	k     = nodes whose load is below the level; weight ~ cpus x (level - load)
@@ -34,13 +35,14 @@ enum {
 
 /* What is known of one node. All may come from a hostile record: what is out of range is cut. */
 struct balance_node {
-	bool known;	  /* there is a record; else only own and cpus count */
-	uint32_t index;	  /* load_window_index(), 1/1000 */
-	bool queue;	  /* the source sees the run queue: running counts, and not the index */
-	uint32_t running; /* tasks that run or are runnable, 1/1000 */
-	uint32_t own;	  /* this balancer's requests under way that the record does not hold */
-	uint32_t cpus;	  /* 0 counts as 1 */
-	int64_t age_ns;	  /* of the record; below 0 counts as 0 */
+	bool known;	    /* there is a record; else only own and cpus count */
+	uint32_t index;	    /* load_window_index(), 1/1000 */
+	bool queue;	    /* the source sees the run queue: running counts, and not the index */
+	uint32_t running;   /* tasks that run or are runnable, 1/1000 */
+	uint32_t own;	    /* this balancer's requests under way that the record does not hold */
+	uint32_t under_way; /* all of them: where the run queue is not seen, at least these wait */
+	uint32_t cpus;	    /* 0 counts as 1 */
+	int64_t age_ns;	    /* of the record; below 0 counts as 0 */
 };
 
 struct balance_conf {

@@ -92,8 +92,9 @@ static int place_of(const struct fake_process *p, const char *server)
 	return -1;
 }
 
-static void read_all(struct haproxy *h, const struct fake_process *p)
+static void read_all(struct haproxy *h, struct fake_process *p)
 {
+	p->reads++;
 	for (uint32_t i = 0; i < h->conf.servers; i++) {
 		int at = place_of(p, h->conf.server[i]);
 

@@ -23,7 +23,8 @@ struct fake_process {
 		uint32_t own;
 		uint64_t served;
 	} server[FAKE_SERVERS];
-	uint32_t puts; /* that set something */
+	uint32_t reads; /* in all */
+	uint32_t puts;	/* that set something */
 };
 
 extern struct fake_process fake_process[FAKE_PROCESSES];

@@ -88,9 +88,15 @@ class HAProxy:
             return self.worker() not in ("", before)
         until(is_new, "a new worker")
 
-    def weights(self):
+    def stat(self, field):
         rows = csv.DictReader(self.ask("show stat -1 4 -1").lstrip("# ").splitlines())
-        return [int(r["weight"]) for r in rows if r["pxname"] == "web"]
+        return [int(r[field]) for r in rows if r["pxname"] == "web"]
+
+    def weights(self):
+        return self.stat("weight")
+
+    def served(self):
+        return self.stat("stot")
 
 
 class Client:
@@ -178,6 +184,21 @@ def under_load(client, haproxy):
     expect(good > 100 and not bad, "requests that failed", len(bad), bad[:3], "of", good)
     print("live: 4 servers: %d weights set, %d requests, 0 failed; a set %d us, a reading %d us (median)"
           % (client.sets, good, client.us[0], client.us[1]))
+
+
+def spared(client, haproxy):
+    """Weight 0: the server is up, and gets no request."""
+    client.say("put 0 256 256 1")
+    expect(haproxy.weights() == [0, 256, 256, 1], "weights in force", haproxy.weights())
+    before = haproxy.served()
+    load = Load(haproxy.port)
+    time.sleep(0.3)
+    load.ended = True
+    load.join()
+    sent = [b - a for a, b in zip(before, haproxy.served())]
+    expect(load.good > 50 and not load.bad, "requests that failed", load.good, load.bad[:3])
+    expect(sent[0] == 0 and sent[1] > 10, "requests to each", sent)
+    recovers(client, haproxy, [100] * 4)
 
 
 def many(haproxy):
@@ -268,6 +289,7 @@ def main():
     try:
         client = Client(haproxy)
         under_load(client, haproxy)
+        spared(client, haproxy)
         many(haproxy)
         happens(client, haproxy)
         rubbish(client, haproxy)

@@ -283,6 +283,7 @@ TEST(decide__of_any_figures__weights_are_in_range)
 			node[j].index = (uint32_t)(prop_u64(&p) >> prop_range(&p, 32, 63));
 			node[j].running = (uint32_t)(prop_u64(&p) >> prop_range(&p, 32, 63));
 			node[j].own = (uint32_t)(prop_u64(&p) >> prop_range(&p, 32, 63));
+			node[j].under_way = (uint32_t)(prop_u64(&p) >> prop_range(&p, 32, 63));
 			node[j].cpus = (uint32_t)(prop_u64(&p) >> prop_range(&p, 32, 63));
 			node[j].age_ns = (int64_t)(prop_u64(&p) >> prop_range(&p, 0, 63));
 		}
@@ -300,6 +301,47 @@ TEST(decide__of_any_figures__weights_are_in_range)
 	}
 	for (int i = 0; i < BALANCE_WHYS; i++)
 		assert_in_range(by_why[i], 100, 20000);
+}
+
+/* A guest with a full queue has an index of 1000, as one that is just busy. */
+TEST(decide__no_run_queue_seen__requests_under_way_count_at_least)
+{
+	static const struct {
+		uint32_t index, own, under_way;
+		bool queue, known;
+		uint32_t load; /* of node 0, in tasks on its two CPUs */
+	} rows[] = {
+		{ 1000, 0, 8, false, true, 8 },	 /* they wait */
+		{ 1000, 0, 1, false, true, 2 },	 /* it is the one that runs, and another task */
+		{ 1000, 8, 8, false, true, 10 }, /* none is in the index yet */
+		{ 1000, 0, 8, true, true, 1 },	 /* it sees its queue */
+		{ 1000, 0, 8, false, false, 8 }, /* nothing else is known */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct balance b = { .nodes = 0 };
+		struct balance_node node[N];
+
+		tasks(node, 1, 4, 4, 4);
+		node[0].index = rows[i].index;
+		node[0].own = rows[i].own;
+		node[0].under_way = rows[i].under_way;
+		node[0].queue = rows[i].queue;
+		node[0].known = rows[i].known;
+		/* It gets requests alone below the load of the others, with them at the same. */
+		for (uint32_t others = 1; others < 16; others++) {
+			bool most = others > rows[i].load, same = others == rows[i].load;
+
+			if (!rows[i].known && others != 4)
+				continue;
+			for (int k = 1; k < N; k++)
+				node[k].running = others * 1000;
+			assert_int_equal(balance_decide(&b, &plain_auto, node, N), 0);
+			assert_int_equal(b.weight[0], most || same ? 256 : 0);
+			assert_int_equal(b.weight[1], most ? 0 : 256);
+			b.nodes = 0;
+		}
+	}
 }
 
 TEST(why__each__is_a_sentence_of_its_own)

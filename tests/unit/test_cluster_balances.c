@@ -138,7 +138,7 @@ RIG_TEST(observe__decides_and_shows_and_sets_nothing)
 	assert_in_range(seen(s).age_ns, 25 * MS, 25 * MS + 130 * MS);
 }
 
-RIG_TEST(act__sets_weights_by_load_and_none_to_zero)
+RIG_TEST(act__of_two__sets_weights_by_load_and_none_to_zero)
 {
 	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
 	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
@@ -178,9 +178,23 @@ RIG_TEST(act__k_is_given__gives_so_many_nodes_weight)
 	busy[1] = 900;
 	busy[2] = 500;
 	busy[3] = 100;
-	site_until(s, p->server[0].weight == 1 && p->server[1].weight == 256 &&
+	site_until(s, p->server[0].weight == 0 && p->server[1].weight == 256 &&
 			      p->server[2].weight == 256);
 	assert_true(decided(s, "given") && seen(s).k == 2);
+	site_until(s, server(s, 0).weight == 0);
+	assert_int_equal(server(s, 0).wanted, 0);
+}
+
+RIG_TEST(act__one_of_three_has_a_weight__the_others_have_the_least)
+{
+	struct fake_process *p = fake_haproxy_run("be", 3, CONFIGURED);
+	struct sites *s = open_sites(state, 3, BALANCED(N12 ", " N(3, "s3"), ACT ", \"k\": 1"));
+
+	busy[1] = 900;
+	busy[2] = 500;
+	busy[3] = 100;
+	site_until(s, p->server[0].weight == 1 && p->server[1].weight == 1 &&
+			      p->server[2].weight == 256);
 }
 
 RIG_TEST(equal__puts_the_configured_weights_and_holds_them)
@@ -242,6 +256,66 @@ RIG_TEST(loads__stale__all_are_equal_and_an_event_says_so)
 	assert_true(site_has_event(s, 1, "balance", "loads are fresh again"));
 }
 
+/* Where weights do not follow loads, nobody needs to know. */
+RIG_TEST(loads__stale_in_other_modes__are_no_event)
+{
+	struct sites *s = open_sites(state, 2, BALANCED(N12, SOCKET));
+
+	fake_haproxy_run("be", 2, CONFIGURED);
+	site_until(s, decided(s, "fresh"));
+	busy[2] = -1;
+	site_until(s, decided(s, "stale"));
+	sites_pass(s, 2 * NS_PER_S);
+	set_mode(s, CLUSTER_EQUAL);
+	sites_pass(s, 2 * NS_PER_S);
+	assert_int_equal(balance_events(s), 0);
+}
+
+static int64_t oldest_load(struct sites *s)
+{
+	struct cluster_node_seen n[2];
+
+	for (uint32_t k = 0; k < 2; k++)
+		cluster_node_see(s->at[1].c, k, s->now, &n[k]);
+	return n[0].age_ns > n[1].age_ns ? n[0].age_ns : n[1].age_ns;
+}
+
+/* A turn comes each load.scan: its weights hold for half of it, in the mean. */
+RIG_TEST(age__is_of_the_middle_of_the_turn)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, SOCKET));
+	int turns = 0;
+
+	site_until(s, decided(s, "fresh"));
+	for (int i = 0; i < 300; i++) {
+		uint32_t reads = p->reads;
+
+		sites_ms(s);
+		if (p->reads == reads)
+			continue;
+		turns++;
+		assert_in_range(seen(s).age_ns - oldest_load(s), 23 * MS, 25 * MS);
+	}
+	assert_in_range(turns, 2, 7);
+}
+
+/* Of a source without a run queue: the node is busy in any case, but its requests do not end. */
+RIG_TEST(act__requests_under_way__count_where_no_queue_is_seen)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+
+	busy[1] = 100;
+	busy[2] = 900;
+	site_until(s, has(p, 256, 1));
+	p->server[0].own = 6;
+	site_until(s, has(p, 1, 256));
+	assert_int_equal(server(s, 0).under_way, 6);
+	p->server[0].own = 0;
+	site_until(s, has(p, 256, 1));
+}
+
 RIG_TEST(haproxy__lost_and_restarted__gets_the_weights_again_and_events_say_so)
 {
 	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
@@ -274,6 +348,22 @@ RIG_TEST(haproxy__lost_and_restarted__gets_the_weights_again_and_events_say_so)
 	}
 	assert_int_equal(balance_events(s), 4);
 	assert_true(site_has_event(s, 1, "balance", "web: HAProxy does not answer at /h"));
+}
+
+RIG_TEST(weight__of_another_program__is_noticed_after_a_failure_too)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+
+	p->refuses = true;
+	busy[1] = 900;
+	sites_pass(s, 500 * MS);
+	p->refuses = false;
+	site_until(s, has(p, 1, 256));
+	sites_pass(s, 200 * MS);
+	p->server[0].weight = 17;
+	site_until(s, has(p, 1, 256));
+	assert_true(site_has_event(s, 1, "balance", "web: weight 17 of s1"));
 }
 
 RIG_TEST(weight__of_another_program__is_set_again_and_told_once_a_minute)
@@ -447,9 +537,11 @@ RIG_TEST(reload__of_settings__never_shows_haproxy_other_weights_between)
 {
 	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
 	struct sites *s = open_sites(state, 2, BALANCED(N12, ACT));
+	uint32_t puts;
 
 	busy[1] = 900;
 	site_until(s, has(p, 1, 256));
+	puts = p->puts;
 	reload(s, BALANCED(N12, ACT ", \"k\": 1"));
 	for (int i = 0; i < 2000; i++) {
 		assert_true(has(p, 1, 256));
@@ -457,6 +549,8 @@ RIG_TEST(reload__of_settings__never_shows_haproxy_other_weights_between)
 	}
 	assert_true(decided(s, "given"));
 	assert_int_equal(fake_haproxy_open, 1);
+	/* The one before set nothing more. */
+	assert_int_equal(p->puts, puts);
 	/* Another mode in the file is the operator's newest word. */
 	set_mode(s, CLUSTER_EQUAL);
 	reload(s, BALANCED(N12, SOCKET));
