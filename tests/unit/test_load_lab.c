@@ -61,6 +61,28 @@ TEST(policies__sixteen_frontends__have_the_same_order)
 	assert_true(tps(LOAD_BY_STALE_PLAIN) < tps(LOAD_BY_RANDOM));
 }
 
+/* KLM serves more than (N + M - 1) / N of random choice where that does not spare slow nodes. */
+TEST(bound__where_it_does_not_hold__is_none)
+{
+	struct load_plan p;
+	const struct web_arrival one = { 0, 1 };
+
+	load_plan_default(&p);
+	assert_int_equal(load_bound(&p, 32000), 32000 * (32 + 16 - 1) / 32);
+	load_plan_nodes(&p, 4);
+	assert_true(load_bound(&p, 32000) == UINT64_MAX);
+	load_plan_nodes(&p, 0);
+	p.web.think_ns = 1;
+	assert_true(load_bound(&p, 32000) == UINT64_MAX);
+	p.web.think_ns = 0;
+	p.web.arrival = &one;
+	p.web.arrivals = 1;
+	assert_true(load_bound(&p, 32000) == UINT64_MAX);
+	p.web.arrivals = 0;
+	p.web.clients = 0;
+	assert_true(load_bound(&p, 32000) == UINT64_MAX);
+}
+
 /* Figure 6. */
 TEST(policies__loaded_nodes__are_spared)
 {
