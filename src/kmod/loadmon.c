@@ -40,6 +40,16 @@ struct queues {
 	void *slot[]; /* 1 << bits */
 };
 
+/* What a CPU did since it was first sampled, or sampled again after it was offline. */
+struct cpu_times {
+	u64 sample;   /* the newest one that has this CPU; 0: none */
+	u64 at_ns;    /* at the first: the time, */
+	u64 idle_us;  /* how long it was idle, */
+	u64 taken_ns; /* how long it was in interrupts or taken by the hypervisor, */
+	u64 busy_ns;  /* and what the kernel had counted as busy */
+	u64 told_ns;  /* busy, in the newest record */
+};
+
 /* Of the one process that has the file open. */
 struct filler {
 	struct hrtimer timer;
@@ -47,6 +57,7 @@ struct filler {
 	struct load_record *to;
 	struct load_record sample; /* what is written next */
 	struct queues *queues;
+	struct cpu_times *cpu; /* [nr_cpu_ids] */
 };
 
 /*
@@ -134,20 +145,60 @@ static void end_queues(struct queues *q)
 
 /* --- a sample -------------------------------------------------------------------- */
 
-/* False: this kernel keeps no idle times of the CPU; then iowait is unchanged while it sleeps. */
-static bool add_figures(struct load_record *r, int cpu)
+/*
+ * The kernel counts busy times by its ticks: of an interval of 10 ms it knows two or three. When a
+ * CPU is idle it notes exactly. So a CPU was busy when it was not idle, and not in what the ticks
+ * count apart. Never less than it was told before: a time read while its CPU changes it can be
+ * wrong by some microseconds.
+ */
+static u64 exact_busy(struct cpu_times *c, u64 now_ns, u64 idle_us, u64 taken_ns)
+{
+	u64 not_busy = (idle_us - c->idle_us) * NSEC_PER_USEC + (taken_ns - c->taken_ns);
+	u64 passed = now_ns - c->at_ns;
+
+	if (passed > not_busy && c->busy_ns + passed - not_busy > c->told_ns)
+		c->told_ns = c->busy_ns + passed - not_busy;
+	return c->told_ns;
+}
+
+/* The first sample of a CPU that is new, or was offline: from then on its time passes. */
+static void begin_cpu(struct cpu_times *c, u64 now_ns, u64 idle_us, u64 taken_ns, u64 busy_ns)
+{
+	c->at_ns = now_ns;
+	c->idle_us = idle_us;
+	c->taken_ns = taken_ns;
+	c->busy_ns = max(busy_ns, c->told_ns);
+	c->told_ns = c->busy_ns;
+}
+
+/*
+ * False: this kernel keeps no idle times of the CPU; then busy times are those of the ticks, and
+ * iowait is unchanged while the CPU sleeps.
+ */
+static bool add_figures(struct load_record *r, int cpu, struct cpu_times *c, u64 now)
 {
 	const u64 *stat = kcpustat_cpu(cpu).cpustat;
 	u64 iowait_us = get_cpu_iowait_time_us(cpu, NULL);
-	bool repaired = iowait_us != U64_MAX;
+	u64 idle_us = get_cpu_idle_time_us(cpu, NULL);
+	u64 irq = READ_ONCE(stat[CPUTIME_IRQ]), softirq = READ_ONCE(stat[CPUTIME_SOFTIRQ]);
+	u64 steal = READ_ONCE(stat[CPUTIME_STEAL]), taken = irq + softirq + steal;
+	u64 busy = READ_ONCE(stat[CPUTIME_USER]) + READ_ONCE(stat[CPUTIME_NICE]) +
+		   READ_ONCE(stat[CPUTIME_SYSTEM]);
+	bool repaired = iowait_us != U64_MAX && idle_us != U64_MAX;
 
+	if (repaired) {
+		idle_us += iowait_us;
+		if (!c->sample || c->sample + 1 != r->beat)
+			begin_cpu(c, now, idle_us, taken, busy);
+		busy = exact_busy(c, now, idle_us, taken);
+		c->sample = r->beat;
+	}
 	r->cpus++;
-	r->busy_ns += READ_ONCE(stat[CPUTIME_USER]) + READ_ONCE(stat[CPUTIME_NICE]) +
-		      READ_ONCE(stat[CPUTIME_SYSTEM]);
-	r->irq_ns += READ_ONCE(stat[CPUTIME_IRQ]);
-	r->softirq_ns += READ_ONCE(stat[CPUTIME_SOFTIRQ]);
+	r->busy_ns += busy;
+	r->irq_ns += irq;
+	r->softirq_ns += softirq;
 	r->iowait_ns += repaired ? iowait_us * NSEC_PER_USEC : READ_ONCE(stat[CPUTIME_IOWAIT]);
-	r->steal_ns += READ_ONCE(stat[CPUTIME_STEAL]);
+	r->steal_ns += steal;
 	r->softirq_pending += READ_ONCE(per_cpu(local_softirq_pending_ref, cpu)) != 0;
 	return repaired;
 }
@@ -164,12 +215,13 @@ static void take_sample(struct filler *f, bool late)
 	struct load_record new = {
 		.node = r->node, .source = LOAD_KLM, .beat = r->beat + 1, .period_ns = r->period_ns
 	};
+	u64 now = ktime_get_ns();
 	bool repaired = true;
 	u32 seen = 0;
 	int cpu;
 
 	new.sampled_ns = (s64)ktime_get_boottime_ns();
-	for_each_online_cpu(cpu) repaired &= add_figures(&new, cpu);
+	for_each_online_cpu(cpu) repaired &= add_figures(&new, cpu, &f->cpu[cpu], now);
 	if (f->queues->offset != LOADMON_NO_OFFSET)
 		new.running = count_running(f->queues, &seen);
 	if (seen < new.cpus) { /* some queue is not known: a part of the sum is no figure */
@@ -298,7 +350,8 @@ static long loadmon_ioctl(struct file *file, unsigned int command, unsigned long
 static int loadmon_open(struct inode *inode, struct file *file)
 {
 	struct filler *f = kzalloc(sizeof(*f), GFP_KERNEL);
-	int rc = f ? 0 : -ENOMEM;
+	struct cpu_times *cpu = kcalloc(nr_cpu_ids, sizeof(*cpu), GFP_KERNEL);
+	int rc = f && cpu ? 0 : -ENOMEM;
 
 	mutex_lock(&lock);
 	if (!rc && (is_open || READ_ONCE(hold)))
@@ -307,9 +360,11 @@ static int loadmon_open(struct inode *inode, struct file *file)
 		is_open = true;
 	mutex_unlock(&lock);
 	if (rc) {
+		kfree(cpu);
 		kfree(f);
 		return rc;
 	}
+	f->cpu = cpu;
 	hrtimer_init(&f->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
 	f->timer.function = tick;
 	file->private_data = f;
@@ -326,6 +381,7 @@ static int loadmon_release(struct inode *inode, struct file *file)
 	end_queues(f->queues);
 	if (f->page)
 		unpin_user_pages_dirty_lock(&f->page, 1, true);
+	kfree(f->cpu);
 	kfree(f);
 	is_open = false;
 	mutex_unlock(&lock);

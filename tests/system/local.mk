@@ -159,10 +159,16 @@ noinst_PROGRAMS += latload
 latload_SOURCES = tests/system/src/latload.c
 latload_LDADD = libresex-report.a
 
-# loadage: how old load records are when they are READ (sc_kmod.py).
-noinst_PROGRAMS += loadage
-loadage_SOURCES = tests/system/src/loadage.c
-loadage_LDADD = libconf.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a $(JANSSON_LIBS)
+# How old load records are when they are READ, how near to the truth, and what they cost (sc_kmod.py).
+noinst_PROGRAMS += loadage loadtruth loadcost
+LOAD_READER = tests/system/src/load_reader.c tests/system/src/load_reader.h
+LOAD_READER_LIBS = libconf.a libpolicies.a $(CLUSTER_LIBS) libload.a libutil.a libcore.a $(JANSSON_LIBS)
+loadage_SOURCES = tests/system/src/loadage.c $(LOAD_READER)
+loadage_LDADD = $(LOAD_READER_LIBS)
+loadtruth_SOURCES = tests/system/src/loadtruth.c $(LOAD_READER)
+loadtruth_LDADD = $(LOAD_READER_LIBS)
+loadcost_SOURCES = tests/system/src/loadcost.c
+loadcost_LDADD = libload.a libutil.a libcore.a
 
 # reseed: new randomness for a VM that is restored from a snapshot.
 noinst_PROGRAMS += reseed

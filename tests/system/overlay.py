@@ -23,7 +23,7 @@ PROGRAMS = {
     "rdmaodd": "/t/", "rdmabrief": "/t/", "reseed": "/t/", "ringrec": "/t/", "agentbeat": "/t/",
     "bxliar": "/t/", "liar_verbs": "/t/", "two_hosts": "/t/", "lock_hosts": "/t/", "move_hosts": "/t/",
     "tests/transport/contract": "/t/",
-    "resex-bench-transport": "/t/", "loadage": "/t/",
+    "resex-bench-transport": "/t/", "loadage": "/t/", "loadtruth": "/t/", "loadcost": "/t/",
 }
 
 

@@ -71,6 +71,8 @@ ALL = [
              "the transport's contract over RDMA, and peers that do what they may not"),
     Scenario("kmod", "verbs", sc_kmod.kmod,
              "the kernel module's load record is fresher than one of /proc, and needs no process"),
+    Scenario("kmod-figures", "verbs", sc_kmod.figures,
+             "how near the module's figures are to the truth, and what a sample costs beside one of /proc", "deep"),
     Scenario("golden", "small", sc_golden.golden,
              "record the golden rings of rxe anew, for tests/golden/rxe", "deep"),
     Scenario("transport-hosts", "cable", sc_transport.hosts,

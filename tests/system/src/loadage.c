@@ -12,7 +12,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,9 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/conf/cluster.h"
-#include "src/shared/region.h"
-#include "src/util/clock.h"
+#include "tests/system/src/load_reader.h"
 
 enum { SAMPLES_MAX = 20000, NODES = 8, PAUSE_MAX_US = 4000 };
 
@@ -35,11 +32,7 @@ struct seen {
 };
 
 struct age {
-	struct cluster_conf conf;
-	struct transport *t;
-	struct clock clock;
-	uint64_t tag; /* of the READ that is pending */
-	bool pending;
+	struct load_reader reader;
 	struct seen seen[NODES];
 };
 
@@ -53,68 +46,31 @@ static void on_signal(int number)
 		asked = 1;
 }
 
-static struct mono now(struct age *a)
-{
-	return a->clock.now(&a->clock);
-}
-
-static int start(struct age *a, const char *file, const char *name)
-{
-	struct cluster_key key = { 0 };
-	struct conf_error e = { 0 };
-	const struct cluster_client *self;
-	struct transport_conf tc;
-	char text[256] = "";
-	int rc = cluster_client_load(&a->conf, file, name, &e);
-
-	if (!rc)
-		rc = cluster_key_load(&key, a->conf.key_file, &e);
-	if (rc) {
-		fprintf(stderr, "loadage: %s\n", e.text);
-		return rc;
-	}
-	self = &a->conf.client[a->conf.self];
-	tc = (struct transport_conf){ .host = (uint16_t)self->number,
-				      .generation = (uint64_t)clock_wall_ns(),
-				      .role = TRANSPORT_CLIENT,
-				      .agreement = cluster_agreement(&a->conf),
-				      .key = key.bytes,
-				      .key_len = key.len };
-	strcpy(tc.cluster, a->conf.cluster);
-	strcpy(tc.address, self->address);
-	rc = transport_backends[a->conf.transport]->open(&a->t, &tc, now(a), text);
-	for (uint32_t i = 0; !rc && i < a->conf.hosts; i++) {
-		struct transport_peer p;
-
-		cluster_peer(&a->conf, i, &p);
-		rc = transport_add(a->t, &p, now(a));
-	}
-	if (rc)
-		fprintf(stderr, "loadage: %s: %s\n", text, strerror(-rc));
-	return rc;
-}
-
 /* Cumulative times never go back while the source is the same. */
 static bool follows(const struct load_record *old, const struct load_record *new)
 {
-	return !old->head.seq || old->source != new->source ||
-	       (new->beat >= old->beat &&new->sampled_ns >= old->sampled_ns &&new->busy_ns >=
-			old->busy_ns &&new->cpus ==
-		old->cpus);
+	if (!old->head.seq || old->source != new->source)
+		return true;
+	return new->beat >= old->beat &&new->sampled_ns >= old->sampled_ns &&new->busy_ns >=
+		       old->busy_ns &&new->cpus ==
+	       old->cpus;
 }
 
-static void take(struct age *a, uint32_t i, const void *data, int64_t at_ns)
+static void look(struct age *a, uint32_t i)
 {
 	struct seen *s = &a->seen[i];
 	struct load_record r;
-	int rc = region_parse_load(data, (uint32_t)a->conf.node[i].number, &r);
+	struct mono at;
+	int rc = load_reader_read(&a->reader, i, &ends, &r, &at);
 
+	if (rc == -ENOTCONN)
+		return;
 	s->reads++;
 	if (rc == -EAGAIN || rc == -ENOMSG) {
 		s->torn++;
 		return;
 	}
-	s->bad += rc || !follows(&s->newest, &r) || r.sampled_ns > at_ns;
+	s->bad += rc || !follows(&s->newest, &r) || r.sampled_ns > at.ns;
 	if (rc)
 		return;
 	s->changes += s->newest.head.seq && s->newest.source != r.source;
@@ -122,40 +78,7 @@ static void take(struct age *a, uint32_t i, const void *data, int64_t at_ns)
 		s->first_beat = r.beat;
 	s->newest = r;
 	if (s->samples < SAMPLES_MAX)
-		s->age_ns[s->samples++] = at_ns - r.sampled_ns;
-}
-
-static void post(struct age *a, uint32_t i)
-{
-	const struct cluster_node *n = &a->conf.node[i];
-	struct transport_op op = { .kind = TRANSPORT_READ,
-				   .host = n->host,
-				   .part = TRANSPORT_LOAD,
-				   .offset = (uint32_t)(n->number * sizeof(struct load_record)),
-				   .len = sizeof(struct load_record),
-				   .tag = ++a->tag,
-				   .deadline = mono_add(now(a), 2 * NS_PER_S) };
-
-	a->pending = transport_post(a->t, &op, 1, now(a), NULL) == 1;
-}
-
-/* Until the READ has ended, or for a pause when there is none. */
-static void turn(struct age *a, uint32_t node)
-{
-	struct pollfd p = { .fd = transport_fd(a->t), .events = POLLIN };
-	struct transport_event ev[16];
-	struct mono due;
-	size_t n = transport_poll(a->t, now(a), ev, 16);
-
-	for (size_t i = 0; i < n; i++) {
-		if (ev[i].type != TRANSPORT_RESULT || ev[i].tag != a->tag)
-			continue;
-		a->pending = false;
-		if (ev[i].outcome == TRANSPORT_DONE)
-			take(a, node, ev[i].data, now(a).ns);
-	}
-	if (!n && !transport_arm(a->t, now(a), &due))
-		poll(&p, 1, 1);
+		s->age_ns[s->samples++] = at.ns - r.sampled_ns;
 }
 
 static int by_age(const void *a, const void *b)
@@ -167,7 +90,7 @@ static int by_age(const void *a, const void *b)
 
 static void print(struct age *a)
 {
-	for (uint32_t i = 0; i < a->conf.nodes; i++) {
+	for (uint32_t i = 0; i < a->reader.conf.nodes; i++) {
 		struct seen *s = &a->seen[i];
 		const struct load_record *r = &s->newest;
 		uint32_t n = s->samples;
@@ -178,9 +101,9 @@ static void print(struct age *a)
 		       ", \"source\": %u, \"flags\": %u, \"running\": %u, \"cpus\": %u, "
 		       "\"busy_ns\": %" PRIu64 ", \"softirq_pending\": %u, \"load_avg\": %u, "
 		       "\"age_us\": [%.1f, %.1f, %.1f]}",
-		       i ? ", " : "{", a->conf.node[i].name, s->reads, s->torn, s->bad, s->changes,
-		       n ? r->beat - s->first_beat : 0, r->source, r->flags, r->running, r->cpus,
-		       r->busy_ns, r->softirq_pending, r->load_avg[0],
+		       i ? ", " : "{", a->reader.conf.node[i].name, s->reads, s->torn, s->bad,
+		       s->changes, n ? r->beat - s->first_beat : 0, r->source, r->flags, r->running,
+		       r->cpus, r->busy_ns, r->softirq_pending, r->load_avg[0],
 		       n ? (double)s->age_ns[n / 2] / 1e3 : 0,
 		       n ? (double)s->age_ns[n * 9 / 10] / 1e3 : 0,
 		       n ? (double)s->age_ns[n - 1] / 1e3 : 0);
@@ -195,19 +118,21 @@ int main(int argc, char **argv)
 {
 	static struct age a;
 	const struct sched_param p = { .sched_priority = 2 };
-	uint32_t i = 0;
+	uint32_t i = 0, nodes;
 
-	clock_real(&a.clock);
-	if (argc != 3 || start(&a, argv[1], argv[2]) || !a.conf.nodes || a.conf.nodes > NODES) {
+	if (argc != 3) {
 		fprintf(stderr, "usage: loadage CLUSTER.JSON CLIENT\n");
 		return 2;
 	}
+	if (load_reader_open(&a.reader, "loadage", argv[1], argv[2]))
+		return 1;
+	nodes = a.reader.conf.nodes < NODES ? a.reader.conf.nodes : NODES;
 	signal(SIGTERM, on_signal);
 	signal(SIGUSR1, on_signal);
 	fprintf(stderr, "loadage: open\n"); /* a signal before this would end it */
 	sched_setscheduler(0, SCHED_FIFO, &p);
 	srandom(1); /* pauses only: they must not keep step with a period */
-	while (!ends) {
+	while (!ends && nodes) {
 		struct timespec pause = { .tv_nsec = random() % (PAUSE_MAX_US * NS_PER_US) };
 
 		if (asked) {
@@ -215,12 +140,9 @@ int main(int argc, char **argv)
 			print(&a);
 		}
 		nanosleep(&pause, NULL);
-		post(&a, i);
-		do
-			turn(&a, i);
-		while (a.pending && !ends);
-		i = (i + 1) % a.conf.nodes;
+		look(&a, i);
+		i = (i + 1) % nodes;
 	}
-	transport_close(a.t);
+	transport_close(a.reader.t);
 	return 0;
 }
