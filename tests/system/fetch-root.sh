@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# fetch-root.sh DIR: unpack (not configure) the Debian packages that the VMs are made of.
-# From the machine's own apt sources; about 25 s and 600 MB. Done anew when this list changes.
+# fetch-root.sh DIR [PACKAGE,...]: unpack (not configure) Debian packages: those that the VMs are made
+# of, or the named ones. From the machine's own apt sources; about 25 s and 600 MB. Done anew when
+# the list changes.
 set -euo pipefail
 root=$1
 packages=linux-image-amd64,xen-hypervisor-4.17-amd64,xen-utils-4.17,libxenmisc4.17,xenstore-utils
 packages+=,rdma-core,ibverbs-utils,ibverbs-providers,perftest,librdmacm1,libibverbs1
 packages+=,iproute2,busybox-static,kmod
+packages=${2:-$packages}
 
 [ "$(cat "$root/.complete" 2>/dev/null)" = "$packages" ] && exit 0
 

@@ -31,6 +31,7 @@ import sc_survive_ioshares
 import sc_traffic
 import sc_transport
 import sc_transport_bench
+import sc_web
 
 # name: (options of the VM, what snapshot it begins with; None: it boots). PVH guests are created in
 # a restored VM: what QEMU saves of SVM while none runs is enough.
@@ -117,6 +118,8 @@ ALL = [
              "VMs of one snapshot draw other random numbers, and their clocks are right", beside=True),
     Scenario("load", "linked-dom0", sc_load.load,
              "guests that are idle, busy, capped and contend are told apart by the hypervisor alone", "deep", True),
+    Scenario("web", "linked-dom0", sc_web.web,
+             "requests go to the guests that are idle; one that burns is spared, also when it lies", "deep", True),
     Scenario("caps", "dom0", sc_operator.caps,
              "survive and operator in short, with the same guests", beside=True),
     Scenario("operator", "dom0-long", sc_operator.operator,
