@@ -50,9 +50,10 @@ src/shared/member_corosync* src/shared/ src/core/ src/util/ config.h @libc coros
 src/shared/record*     src/shared/ src/core/units.h resex/region_abi.h @pure isa-l.h
 src/shared/*           src/shared/ src/transport/transport.h src/core/ src/util/ resex/region_abi.h resex/load_abi.h config.h @libc
 src/reconf/balance*    src/reconf/balance.h @pure
-src/reconf/haproxy_text* src/reconf/haproxy_text.h src/reconf/act_haproxy.h @pure
-src/reconf/act_*       src/reconf/act_haproxy.h src/reconf/haproxy_text.h src/core/units.h @libc
-src/reconf/*           src/reconf/ !src/reconf/act_haproxy.h !src/reconf/haproxy_text.h src/core/hostset.h src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
+src/reconf/haproxy_text* src/reconf/haproxy_text.h src/reconf/act.h @pure
+src/reconf/act.h        src/core/units.h @libc
+src/reconf/act_*       src/reconf/act.h src/reconf/act_agent.h src/reconf/act_haproxy.h src/reconf/haproxy_text.h src/core/units.h @libc
+src/reconf/*           src/reconf/ !src/reconf/act.h !src/reconf/act_agent.h !src/reconf/act_haproxy.h !src/reconf/haproxy_text.h src/core/hostset.h src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
 src/load/index*        src/load/ src/core/ resex/load_abi.h @pure
 src/load/btf*          src/load/ @pure
 src/load/claim*        src/load/ src/core/ src/shared/record.h resex/guest_abi.h @pure
@@ -79,10 +80,11 @@ src/tick/domains*      src/tick/ src/core/ src/hv/hv.h @pure
 src/tick/actor*        src/tick/ src/core/ src/hv/hv.h src/util/clock.h @pure unistd.h
 src/tick/*             src/tick/ src/core/ src/hv/dom.h ibmon/scan.h ibmon/ring/mtu.h policies/policies.h src/util/clock.h @pure stdatomic.h sys/eventfd.h unistd.h
 src/conf/cluster_agree* src/conf/cluster.h src/util/bytes.h nettle/ @libc
+src/conf/cluster_balance* src/conf/ src/core/ src/util/ src/reconf/act.h @libc
 src/conf/*             src/conf/ src/core/ src/util/ policies/policies.h src/transport/transport.h src/counters/counters.h src/shared/lease.h ibmon/registry.h resex/region_abi.h @libc
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/conf/settings.h src/tick/handover.h src/tick/written.h src/hv/hv.h ibmon/guest.h @libc uuid/uuid.h
 src/cluster/balancer*  src/cluster/balancer.h src/reconf/balance.h src/core/units.h resex/load_abi.h @pure
-src/cluster/balance_turn* src/cluster/ src/reconf/act_haproxy.h @libc
+src/cluster/balance_turn* src/cluster/ src/reconf/act.h src/reconf/act_agent.h src/reconf/act_haproxy.h @libc
 src/cluster/*          src/cluster/ src/load/ resex/load_abi.h src/core/ src/util/ src/conf/cluster_change.h src/guests/guests.h src/shared/ config.h @libc
 src/control/*          src/control/ policies/policies.h src/core/ src/util/ src/conf/ src/guests/guests.h src/cluster/cluster.h src/shared/lease.h resex/exit.h config.h @libc malloc.h jansson.h event2/ uuid/uuid.h
 src/engine/*           src/engine/ src/core/ src/util/ src/conf/ src/tick/ src/guests/guests.h src/cluster/cluster.h src/control/server.h src/hv/hv.h config.h @libc event2/
@@ -342,6 +344,7 @@ src/tick/domains_plant.c|#include <unistd.h>|may not include <unistd.h>
 src/tick/actor_plant.c|#include "ibmon/scan.h"|may not include ibmon/scan.h
 src/tick/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
 src/conf/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
+src/conf/plant.c|#include "src/reconf/act.h"|may not include src/reconf/act.h
 src/conf/plant.c|#include "src/tick/handover.h"|may not include src/tick/handover.h
 src/conf/cluster_agree_plant.c|#include <jansson.h>|may not include <jansson.h>
 src/guests/plant.c|#include "src/control/server.h"|may not include src/control/server.h

@@ -18,6 +18,8 @@
 #include <string.h>
 
 #include "src/cluster/cluster_priv.h"
+#include "src/reconf/act_agent.h"
+#include "src/reconf/act_haproxy.h"
 
 enum {
 	KEEP = 16, /* a weight moves by more than this: 1/16 of the greatest */
@@ -100,7 +102,7 @@ static void forget_wanted(struct balancer *b)
 }
 
 /* Was there a failure, or another connection? Then the weights may be those of another process. */
-static void look_for_failures(struct balancer *b, const struct haproxy_seen *h)
+static void look_for_failures(struct balancer *b, const struct act_seen *h)
 {
 	bool same = h->connections == b->connections;
 
@@ -115,7 +117,7 @@ static void look_for_failures(struct balancer *b, const struct haproxy_seen *h)
 
 /* A weight that is not the one put last: another program, or a person, has set it. */
 static void watch_weights(struct balancer *b, const struct balance_world *w,
-			  const struct haproxy_seen *h)
+			  const struct act_seen *h)
 {
 	char text[192];
 	uint32_t i = 0;
@@ -133,7 +135,7 @@ static void watch_weights(struct balancer *b, const struct balance_world *w,
 	tell(b, w, text);
 }
 
-static void take_reading(struct balancer *b, const struct haproxy_seen *h)
+static void take_reading(struct balancer *b, const struct act_seen *h)
 {
 	uint64_t *served = balancer_reading(&b->history, h->read);
 
@@ -149,8 +151,7 @@ static void take_reading(struct balancer *b, const struct haproxy_seen *h)
  * How many nodes have a server that is up. Weights hold until the next turn: so loads, and the
  * limit of their age, are dated to the middle of this time.
  */
-static uint32_t gather(struct balancer *b, const struct balance_world *w,
-		       const struct haproxy_seen *h,
+static uint32_t gather(struct balancer *b, const struct balance_world *w, const struct act_seen *h,
 		       struct balance_node node[static BALANCE_NODES_MAX])
 {
 	uint32_t n = 0;
@@ -174,7 +175,7 @@ static uint32_t gather(struct balancer *b, const struct balance_world *w,
 	return n;
 }
 
-static void decide(struct balancer *b, const struct balance_world *w, const struct haproxy_seen *h)
+static void decide(struct balancer *b, const struct balance_world *w, const struct act_seen *h)
 {
 	struct balance_node node[BALANCE_NODES_MAX];
 	uint32_t n = gather(b, w, h, node);
@@ -217,7 +218,7 @@ static void set_decided(const struct balancer *b, uint16_t to[])
 	}
 }
 
-static void put_weights(struct balancer *b, const struct haproxy_seen *h, struct mono now)
+static void put_weights(struct balancer *b, const struct act_seen *h, struct mono now)
 {
 	uint16_t weight[BALANCE_NODES_MAX];
 
@@ -226,14 +227,14 @@ static void put_weights(struct balancer *b, const struct haproxy_seen *h, struct
 							       : h->server[i].weight;
 	if (!puts_configured(b))
 		set_decided(b, weight);
-	if (haproxy_put(b->haproxy, weight, now))
+	if (b->ops->put(b->act, weight, now))
 		return;
 	b->put = true;
 	for (uint32_t i = 0; i < b->n; i++)
 		b->wanted[i] = h->server[i].there && !b->other[i] ? weight[i] : -1;
 }
 
-static bool has_configured(const struct balancer *b, const struct haproxy_seen *h)
+static bool has_configured(const struct balancer *b, const struct act_seen *h)
 {
 	for (uint32_t i = 0; i < b->n; i++)
 		if (h->server[i].there && !b->other[i] &&
@@ -249,10 +250,11 @@ static void end_restoring(struct balancer *b, const struct balance_world *w)
 	tell(b, w, "resexd no longer sets weights: those of HAProxy's configuration are in force");
 }
 
-static void turn(struct balancer *b, const struct balance_world *w, const struct haproxy_seen *h)
+static void turn(struct balancer *b, const struct balance_world *w, const struct act_seen *h)
 {
 	look_for_failures(b, h);
-	watch_weights(b, w, h);
+	if (b->ops->shared)
+		watch_weights(b, w, h);
 	take_reading(b, h);
 	if (!b->leaving)
 		decide(b, w, h);
@@ -269,22 +271,22 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-static int64_t work_on_haproxy(struct balancer *b, const struct balance_world *w, bool due)
+static int64_t work_on_act(struct balancer *b, const struct balance_world *w, bool due)
 {
-	struct haproxy_seen h;
+	struct act_seen h;
 	int64_t ns;
 
-	haproxy_work(b->haproxy, w->now);
-	haproxy_see(b->haproxy, &h);
+	b->ops->work(b->act, w->now);
+	b->ops->see(b->act, &h);
 	if (h.reads != b->reads) {
 		b->reads = h.reads;
 		b->heard = w->now;
 		turn(b, w, &h);
 	}
 	if (due)
-		haproxy_read(b->haproxy, w->now); /* if it cannot: at the next turn */
-	ns = haproxy_work(b->haproxy, w->now);
-	haproxy_see(b->haproxy, &h);
+		b->ops->read(b->act, w->now); /* if it cannot: at the next turn */
+	ns = b->ops->work(b->act, w->now);
+	b->ops->see(b->act, &h);
 	return h.reads != b->reads ? 0 : ns;
 }
 
@@ -293,7 +295,7 @@ int64_t balancer_work(struct balancer *b, const struct balance_world *w)
 	bool due = is_due(&b->turn_due, w->conf->load.scan_ns, w->now);
 	int64_t ns = mono_sub(b->turn_due, w->now);
 
-	ns = least(ns, work_on_haproxy(b, w, due));
+	ns = least(ns, work_on_act(b, w, due));
 	if (!b->leaving)
 		tell_lost(b, w);
 	return ns > 0 ? ns : 0;
@@ -321,7 +323,7 @@ static bool is_heir(const struct balancer *b, const struct balancer *heir)
 {
 	return heir && b->conf.by == heir->conf.by &&
 	       !strcmp(b->conf.backend, heir->conf.backend) &&
-	       !strcmp(b->conf.socket, heir->conf.socket);
+	       !strcmp(b->conf.socket, heir->conf.socket) && b->conf.port == heir->conf.port;
 }
 
 void balancer_leave(struct balancer *b, const struct balancer *heir, struct mono until)
@@ -352,35 +354,24 @@ bool balancer_left(struct balancer *b, const struct balance_world *w)
 
 /* --- what is seen ----------------------------------------------------------------------------- */
 
-static void note_haproxy(const struct balancer *b, bool lost, char *text, size_t size)
-{
-	struct haproxy_seen h;
-
-	haproxy_see(b->haproxy, &h);
-	snprintf(text, size, "%s", h.note);
-	if (!*text && lost)
-		snprintf(text, size, "HAProxy does not answer at %s: see whether it runs",
-			 b->conf.socket);
-	for (uint32_t i = 0; i < b->n && !*text && h.reads; i++)
-		if (!h.server[i].there)
-			snprintf(text, size,
-				 "backend %s of HAProxy has no server %s: give the node its name "
-				 "there by \"server\"",
-				 b->conf.backend, b->server[i]);
-}
-
 void balancer_note(const struct balancer *b, struct mono now, char *text, size_t size)
 {
-	note_haproxy(b, is_lost(b, now), text, size);
+	struct act_seen h;
+
+	b->ops->see(b->act, &h);
+	snprintf(text, size, "%s", h.note);
+	if (!*text && is_lost(b, now))
+		snprintf(text, size, "HAProxy does not answer at %s: see whether it runs",
+			 b->conf.socket);
 }
 
 void balancer_see_server(const struct balancer *b, uint32_t k, struct cluster_server *s)
 {
-	struct haproxy_seen h = { .reads = 0 };
+	struct act_seen h = { .reads = 0 };
 	uint16_t decided[BALANCE_NODES_MAX];
 
 	memset(decided, 0xff, sizeof(decided));
-	haproxy_see(b->haproxy, &h);
+	b->ops->see(b->act, &h);
 	s->up = b->up[k];
 	s->own = b->own[k];
 	s->weight = s->configured = s->wanted = -1;
@@ -399,9 +390,9 @@ void balancer_see_server(const struct balancer *b, uint32_t k, struct cluster_se
 
 /* --- open and close --------------------------------------------------------------------------- */
 
-static int open_haproxy(struct balancer *b)
+static int open_act(struct balancer *b, int64_t scan_ns)
 {
-	struct haproxy_conf *c = calloc(1, sizeof(*c));
+	struct act_conf *c = calloc(1, sizeof(*c));
 	int rc;
 
 	if (!c)
@@ -410,8 +401,10 @@ static int open_haproxy(struct balancer *b)
 	strcpy(c->backend, b->conf.backend);
 	memcpy(c->server, b->server, sizeof(b->server));
 	c->servers = b->n;
+	c->port = (uint16_t)b->conf.port;
 	c->timeout_ns = TURN_MAX_NS;
-	rc = haproxy_open(&b->haproxy, c);
+	c->hold_ns = 2 * scan_ns + TURN_MAX_NS;
+	rc = b->ops->open(&b->act, c);
 	free(c);
 	return rc;
 }
@@ -441,7 +434,8 @@ int balancer_open(struct balancer **out, const struct cluster_conf *conf, uint32
 	balancer_find_nodes(b, conf);
 	b->turn_due = b->heard = b->fresh = now;
 	forget_wanted(b);
-	rc = open_haproxy(b);
+	b->ops = b->conf.by == CLUSTER_BY_AGENT ? &act_agent : &act_haproxy;
+	rc = open_act(b, conf->load.scan_ns);
 	if (rc)
 		balancer_close(b);
 	else
@@ -451,7 +445,7 @@ int balancer_open(struct balancer **out, const struct cluster_conf *conf, uint32
 
 void balancer_close(struct balancer *b)
 {
-	if (b->haproxy)
-		haproxy_close(b->haproxy);
+	if (b->act)
+		b->ops->close(b->act);
 	free(b);
 }

@@ -5,7 +5,7 @@
  *
  * A turn comes each load.scan:
  *
- *	haproxy_read -> servers -+-> balancer.h -> balance_decide -> haproxy_put
+ *	act, read -> servers ----+-> balancer.h -> balance_decide -> act, put
  *	cluster_node_see --------+
  *
  *	mode		what is put
@@ -27,7 +27,7 @@
 
 #include "src/cluster/balancer.h"
 #include "src/cluster/cluster.h"
-#include "src/reconf/act_haproxy.h"
+#include "src/reconf/act.h"
 
 /* What the operator knows of a thing that comes and goes: at most a few events in a row. */
 struct balance_told {
@@ -44,7 +44,8 @@ struct balancer {
 	uint32_t node[BALANCE_NODES_MAX]; /* its place in cluster_conf.node[] */
 	char server[BALANCE_NODES_MAX][REGION_NAME];
 	bool other[BALANCE_NODES_MAX]; /* leaving: another balancer has the server now */
-	struct haproxy *haproxy;
+	const struct act_ops *ops;     /* by weights, or by agent */
+	struct act *act;
 	enum cluster_balance_mode mode;
 	bool put; /* at least once: else there is nothing to restore */
 	bool restoring;

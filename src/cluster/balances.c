@@ -16,8 +16,6 @@
 #include "src/cluster/balance_turn.h"
 #include "src/cluster/cluster_priv.h"
 
-#define LEAVE_NS NS_PER_S
-
 struct balances {
 	const struct cluster_conf *conf;
 	struct guests *gs;
@@ -41,7 +39,7 @@ static int open_one(struct balances *s, uint32_t i, struct mono now)
 
 	if (rc)
 		return rc;
-	watch(s, haproxy_fd(s->at[i]->haproxy));
+	watch(s, s->at[i]->ops->fd(s->at[i]->act));
 	return 0;
 }
 
@@ -127,7 +125,7 @@ int64_t balances_work(struct balances *s, const struct cluster *c, struct mono n
 static void leave(struct balances *s, struct balancer *b, const struct balancer *heir,
 		  struct mono now)
 {
-	balancer_leave(b, heir, mono_add(now, LEAVE_NS));
+	balancer_leave(b, heir, mono_add(now, b->ops->leave_ns));
 	b->next = s->leaving;
 	s->leaving = b;
 }

@@ -69,7 +69,7 @@ struct cluster_load {
 	int64_t window_ns; /* of the index: load/index.h */
 };
 
-enum cluster_balance_by { CLUSTER_BY_WEIGHTS };
+enum cluster_balance_by { CLUSTER_BY_WEIGHTS, CLUSTER_BY_AGENT };
 enum cluster_balance_mode { CLUSTER_OBSERVE, CLUSTER_ACT, CLUSTER_EQUAL };
 
 /* A service whose requests this host's HAProxy sends to nodes. */
@@ -78,7 +78,8 @@ struct cluster_balance {
 	uint32_t by;			 /* enum cluster_balance_by */
 	uint32_t mode;			 /* enum cluster_balance_mode: at the start */
 	char backend[REGION_NAME];	 /* of HAProxy */
-	char socket[CLUSTER_SOCKET_MAX]; /* HAProxy's */
+	char socket[CLUSTER_SOCKET_MAX]; /* by weights: HAProxy's */
+	uint64_t port;			 /* by agent: of 127.0.0.1, where HAProxy asks */
 	uint64_t k;			 /* nodes that get requests; 0: by the age of loads */
 	int64_t service_ns;		 /* mean CPU time of a request; 0: measured */
 };

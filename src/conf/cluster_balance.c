@@ -3,12 +3,13 @@
  * cluster_balance: "balance" of cluster.json: which services this host balances, and by what. A
  * part of cluster.c; see cluster.h.
  */
-#include <ctype.h>
 #include <string.h>
 
 #include "src/conf/cluster_parts.h"
+#include "src/reconf/act.h"
 
-static const char *const by_names[] = { "weights", NULL };
+/* As enum cluster_balance_by. */
+static const char *const by_names[] = { "weights", "agent", NULL };
 /* equal is for resex balance-set alone. */
 static const char *const mode_names[] = { "observe", "act", NULL };
 
@@ -24,7 +25,8 @@ static const struct conf_key balance_keys[] = {
 	{ KEY("backend", STRING, b.backend), .min = 1, .max = REGION_NAME - 1 },
 	{ KEY("by", ENUM, b.by), .names = by_names },
 	{ KEY("mode", ENUM, b.mode), .names = mode_names },
-	{ KEY("socket", STRING, b.socket), .min = 1, .max = CLUSTER_SOCKET_MAX - 1, .required = 1 },
+	{ KEY("socket", STRING, b.socket), .min = 1, .max = CLUSTER_SOCKET_MAX - 1 },
+	{ KEY("port", UINT, b.port), .min = 1, .max = UINT16_MAX },
 	{ 0 },
 };
 
@@ -34,14 +36,6 @@ static const struct conf_key service_time_keys[] = {
 	{ 0 },
 };
 #undef KEY
-
-/* What HAProxy accepts as the name of a backend or a server. */
-static bool is_haproxy_name(const char *name)
-{
-	while (isalnum((unsigned char)*name) || (*name && strchr("-_.:", *name)))
-		name++;
-	return !*name;
-}
 
 static bool is_auto(const json_t *obj, const char *key)
 {
@@ -79,19 +73,53 @@ static int read_service_time(const struct conf_doc *d, const char *path, const j
 		       : conf_bind(d, path, obj, service_time_keys, also, l, e);
 }
 
-static int check_names(const struct conf_doc *d, const char *path, const struct cluster_balance *b,
-		       struct conf_error *e)
+static int check_weights(const struct conf_doc *d, const char *path,
+			 const struct cluster_balance *b, struct conf_error *e)
 {
+	if (b->port)
+		return conf_fail_key(d, path, "port", e,
+				     "port is for \"by\": \"agent\": leave it out, or write that");
+	if (!b->socket[0])
+		return conf_fail(
+			d, path, e,
+			"socket is missing: write \"socket\": \"/run/haproxy/admin.sock\", "
+			"that of \"stats socket\" in haproxy.cfg");
 	if (b->socket[0] != '/')
 		return conf_fail_key(d, path, "socket", e,
 				     "the socket \"%s\" is not a whole path: begin it with /",
 				     b->socket);
-	if (!is_haproxy_name(b->backend))
+	return 0;
+}
+
+/* An agent learns nothing of requests, so it cannot measure what they cost. */
+static int check_agent(const struct conf_doc *d, const char *path, const struct cluster_balance *b,
+		       struct conf_error *e)
+{
+	if (b->socket[0])
+		return conf_fail_key(
+			d, path, "socket", e,
+			"socket is for \"by\": \"weights\": leave it out, or write that");
+	if (!b->port)
+		return conf_fail(d, path, e,
+				 "port is missing: write \"port\": 9700, and that as agent-port in "
+				 "haproxy.cfg");
+	if (!b->service_ns)
+		return conf_fail(d, path, e,
+				 "by agent the service time cannot be measured: write "
+				 "\"service_time\": \"5ms\", or what a request costs of a CPU");
+	return 0;
+}
+
+static int check_act(const struct conf_doc *d, const char *path, const struct cluster_balance *b,
+		     struct conf_error *e)
+{
+	if (!haproxy_name_good(b->backend))
 		return conf_fail_key(d, path, "backend", e,
 				     "\"%s\" cannot be a backend of HAProxy: use letters, digits "
 				     "and - _ . :",
 				     b->backend);
-	return 0;
+	return b->by == CLUSTER_BY_AGENT ? check_agent(d, path, b, e)
+					 : check_weights(d, path, b, e);
 }
 
 /* Two that set the weights of one backend would undo each other. */
@@ -102,7 +130,11 @@ static int check_other(const struct conf_doc *d, const char *path, const struct 
 		return conf_fail_key(d, path, "service", e,
 				     "service \"%s\" is listed twice: balance each service once",
 				     service);
-	if (!strcmp(b->backend, o->backend) && !strcmp(b->socket, o->socket))
+	if (b->port && b->port == o->port)
+		return conf_fail_key(d, path, "port", e,
+				     "port %llu is that of an element before: give each its own",
+				     (unsigned long long)b->port);
+	if (!b->port && !strcmp(b->backend, o->backend) && !strcmp(b->socket, o->socket))
 		return conf_fail(d, path, e,
 				 "backend \"%s\" is balanced already, by the element before: give "
 				 "each backend of a HAProxy once",
@@ -128,7 +160,7 @@ static int check_servers(const struct cluster_conf *c, const struct conf_doc *d,
 					     "service \"%s\" has more than %d nodes: balance no "
 					     "more, and give the others no \"service\"",
 					     service, CLUSTER_SERVERS_MAX);
-		if (!is_haproxy_name(n->server))
+		if (!haproxy_name_good(n->server))
 			return conf_fail_key(d, path, "service", e,
 					     "its node \"%s\" is server \"%s\", which HAProxy does "
 					     "not take: give the node a \"server\" of letters, "
@@ -173,7 +205,7 @@ static int read_balance(void *to, const struct conf_doc *d, const char *path, co
 	l.b.service = (uint32_t)s->number;
 	if (!l.b.backend[0])
 		strcpy(l.b.backend, s->name);
-	rc = check_names(d, path, &l.b, e);
+	rc = check_act(d, path, &l.b, e);
 	for (uint32_t i = 0; !rc && i < c->balances; i++)
 		rc = check_other(d, path, &l.b, &c->balance[i], s->name, e);
 	if (!rc)

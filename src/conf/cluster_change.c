@@ -398,7 +398,8 @@ static int compare_services(const struct compared *c)
 static bool same_settings(const struct cluster_balance *a, const struct cluster_balance *b)
 {
 	return a->by == b->by && a->mode == b->mode && !strcmp(a->backend, b->backend) &&
-	       !strcmp(a->socket, b->socket) && a->k == b->k && a->service_ns == b->service_ns;
+	       !strcmp(a->socket, b->socket) && a->port == b->port && a->k == b->k &&
+	       a->service_ns == b->service_ns;
 }
 
 static bool same_server(const struct cluster_node *a, const struct cluster_node *b)

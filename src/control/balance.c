@@ -9,6 +9,9 @@
 #include "src/cluster/cluster.h"
 #include "src/control/methods_priv.h"
 
+static const char *const by_names[] = {
+	[CLUSTER_BY_WEIGHTS] = "weights", [CLUSTER_BY_AGENT] = "agent"
+};
 static const char *const mode_names[] = {
 	[CLUSTER_OBSERVE] = "observe", [CLUSTER_ACT] = "act", [CLUSTER_EQUAL] = "equal"
 };
@@ -49,7 +52,7 @@ static json_t *balance_row(const struct cluster *cl, uint32_t i, struct mono now
 	cluster_balance_see(cl, i, now, &b);
 	put_s(o, "service", b.service->name);
 	put_s(o, "backend", b.conf->backend);
-	put_s(o, "by", "weights");
+	put_s(o, "by", by_names[b.conf->by]);
 	put_s(o, "mode", mode_names[b.mode]);
 	put_b(o, "restores", b.restores);
 	put_s(o, "why", b.why);
@@ -207,8 +210,8 @@ static void why_text(const struct judged *j, char *text, size_t size)
 				      : "its server is down, or not read yet: see HAProxy's "
 					"show stat");
 	else if (j->b.mode == CLUSTER_EQUAL || j->b.restores)
-		snprintf(text, size, "weight %d, that of HAProxy's configuration: %s",
-			 j->server.wanted,
+		snprintf(text, size, "weight %d%s, that of HAProxy's configuration: %s",
+			 j->server.wanted, j->b.conf->by == CLUSTER_BY_AGENT ? " of 256" : "",
 			 j->b.restores ? "resexd no longer sets another"
 				       : "by resex balance-set equal");
 	else if (j->server.wanted < 0)

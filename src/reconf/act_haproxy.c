@@ -32,8 +32,8 @@ enum {
 
 static const int64_t pause_min_ns = 100 * NS_PER_MS, pause_max_ns = 5 * NS_PER_S;
 
-struct haproxy {
-	struct haproxy_conf conf;
+struct act {
+	struct act_conf conf;
 	int epoll, fd;
 	uint32_t watched; /* events; 0: fd is not in epoll */
 	enum turn turn;
@@ -45,7 +45,7 @@ struct haproxy {
 	uint32_t backend;		   /* its number in this HAProxy */
 	uint16_t set[HAPROXY_SERVERS_MAX]; /* which server each command of a set is for */
 	uint32_t set_good;
-	struct haproxy_server now[HAPROXY_SERVERS_MAX], next[HAPROXY_SERVERS_MAX];
+	struct act_server now[HAPROXY_SERVERS_MAX], next[HAPROXY_SERVERS_MAX];
 	uint64_t connections, reads, sets, failures;
 	struct mono read;
 	/* What is wrong: with the connection, with the newest set, with conf. "": nothing. */
@@ -66,7 +66,7 @@ __attribute__((format(printf, 2, 3))) static void say(char *note, const char *fm
 	va_end(ap);
 }
 
-static void disconnect(struct haproxy *h)
+static void disconnect(struct act *h)
 {
 	if (h->fd < 0)
 		return;
@@ -79,7 +79,7 @@ static void disconnect(struct haproxy *h)
 }
 
 /* The connection is of no use; h->broken says why. */
-static void fail(struct haproxy *h, struct mono now)
+static void fail(struct act *h, struct mono now)
 {
 	disconnect(h);
 	h->turn = TURN_NONE;
@@ -89,7 +89,7 @@ static void fail(struct haproxy *h, struct mono now)
 	h->pause_ns = h->pause_ns < pause_max_ns / 2 ? h->pause_ns * 2 : pause_max_ns;
 }
 
-static void say_unconnected(struct haproxy *h, int error)
+static void say_unconnected(struct act *h, int error)
 {
 	const char *path = h->conf.socket;
 
@@ -128,7 +128,7 @@ static void say_unconnected(struct haproxy *h, int error)
 }
 
 /* What the reply is to that h->text reads. */
-static const char *command_of(const struct haproxy *h)
+static const char *command_of(const struct act *h)
 {
 	if (h->text.kind == HAPROXY_REPLY_INFO)
 		return "show info";
@@ -140,7 +140,7 @@ static const char *command_of(const struct haproxy *h)
 }
 
 /* What is wrong with the reply in h->text. */
-static void say_fault(struct haproxy *h, char *note)
+static void say_fault(struct act *h, char *note)
 {
 	const char *path = h->conf.socket, *words = h->text.words, *command = command_of(h);
 
@@ -207,7 +207,7 @@ static void say_fault(struct haproxy *h, char *note)
 	}
 }
 
-static void say_missing(struct haproxy *h)
+static void say_missing(struct act *h)
 {
 	const char *first = NULL;
 	uint32_t n = 0;
@@ -225,7 +225,7 @@ static void say_missing(struct haproxy *h)
 
 /* --- turns --------------------------------------------------------------------------------- */
 
-static void expect_reply(struct haproxy *h)
+static void expect_reply(struct act *h)
 {
 	static const enum haproxy_reply hello[] = { HAPROXY_REPLY_EMPTY, HAPROXY_REPLY_STATE };
 	static const enum haproxy_reply read[] = { HAPROXY_REPLY_INFO, HAPROXY_REPLY_STATE,
@@ -239,7 +239,7 @@ static void expect_reply(struct haproxy *h)
 	haproxy_text_begin(&h->text, &h->conf, kind, h->next);
 }
 
-static void begin_turn(struct haproxy *h, enum turn turn, uint32_t replies, struct mono now)
+static void begin_turn(struct act *h, enum turn turn, uint32_t replies, struct mono now)
 {
 	h->turn = turn;
 	h->began = now;
@@ -249,7 +249,7 @@ static void begin_turn(struct haproxy *h, enum turn turn, uint32_t replies, stru
 }
 
 /* One command; there is room for those of any turn. */
-__attribute__((format(printf, 2, 3))) static void command(struct haproxy *h, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void command(struct act *h, const char *fmt, ...)
 {
 	size_t room = sizeof(h->out) - h->out_len;
 	va_list ap;
@@ -262,7 +262,7 @@ __attribute__((format(printf, 2, 3))) static void command(struct haproxy *h, con
 		h->out_len += (size_t)n;
 }
 
-static void end_set(struct haproxy *h)
+static void end_set(struct act *h)
 {
 	h->sets += h->set_good;
 	if (h->set_good == h->replies)
@@ -271,7 +271,7 @@ static void end_set(struct haproxy *h)
 		h->failures++;
 }
 
-static void end_read(struct haproxy *h)
+static void end_read(struct act *h)
 {
 	memcpy(h->now, h->next, sizeof(h->now));
 	h->known = true;
@@ -283,7 +283,7 @@ static void end_read(struct haproxy *h)
 }
 
 /* A reply of a set: HAProxy may have refused one weight, and taken the others. */
-static void take_set(struct haproxy *h)
+static void take_set(struct act *h)
 {
 	const char *server = h->conf.server[h->set[h->replied]];
 
@@ -301,7 +301,7 @@ static void take_set(struct haproxy *h)
 }
 
 /* h->text holds a reply, from its first to its last byte. False: the connection is of no use. */
-static bool take_reply(struct haproxy *h)
+static bool take_reply(struct act *h)
 {
 	if (h->turn == TURN_SET) {
 		take_set(h);
@@ -334,7 +334,7 @@ static bool take_reply(struct haproxy *h)
 
 /* --- the socket ---------------------------------------------------------------------------- */
 
-static bool watch(struct haproxy *h)
+static bool watch(struct act *h)
 {
 	struct epoll_event ev = { .data = { .ptr = h } };
 
@@ -350,7 +350,7 @@ static bool watch(struct haproxy *h)
 	return true;
 }
 
-static void say_closed(struct haproxy *h)
+static void say_closed(struct act *h)
 {
 	if (h->turn == TURN_HELLO)
 		say(h->broken,
@@ -364,7 +364,7 @@ static void say_closed(struct haproxy *h)
 		    h->conf.socket);
 }
 
-static bool flush(struct haproxy *h)
+static bool flush(struct act *h)
 {
 	while (h->out_at < h->out_len) {
 		/* MSG_NOSIGNAL: a HAProxy that is gone is not the end of this process. */
@@ -383,7 +383,7 @@ static bool flush(struct haproxy *h)
 }
 
 /* What was received. False: it is none of HAProxy's replies to what was asked. */
-static bool take(struct haproxy *h, const char *data, size_t len)
+static bool take(struct act *h, const char *data, size_t len)
 {
 	while (len) {
 		size_t used;
@@ -409,7 +409,7 @@ static bool take(struct haproxy *h, const char *data, size_t len)
 }
 
 /* False: the connection is of no use. *more: there may be something left to receive. */
-static bool receive(struct haproxy *h, bool *more)
+static bool receive(struct act *h, bool *more)
 {
 	char data[RECEIVE_MAX];
 
@@ -431,7 +431,7 @@ static bool receive(struct haproxy *h, bool *more)
 	return true;
 }
 
-static void connect_now(struct haproxy *h, struct mono now)
+static void connect_now(struct act *h, struct mono now)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 
@@ -451,32 +451,21 @@ static void connect_now(struct haproxy *h, struct mono now)
 
 /* --- the interface ------------------------------------------------------------------------- */
 
-/* A name that HAProxy gives to backends and servers: nothing that ends a command. */
-static bool name_good(const char *name)
-{
-	static const char good[] = "abcdefghijklmnopqrstuvwxyz"
-				   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				   "0123456789-_.:";
-	size_t n = strnlen(name, HAPROXY_NAME_MAX);
-
-	return n && n < HAPROXY_NAME_MAX && strspn(name, good) == n;
-}
-
-static bool conf_good(const struct haproxy_conf *c)
+static bool conf_good(const struct act_conf *c)
 {
 	if (!c->servers || c->servers > HAPROXY_SERVERS_MAX || c->timeout_ns <= 0)
 		return false;
 	if (!c->socket[0] || !memchr(c->socket, '\0', sizeof(c->socket)))
 		return false;
 	for (uint32_t i = 0; i < c->servers; i++)
-		if (!name_good(c->server[i]))
+		if (!haproxy_name_good(c->server[i]))
 			return false;
-	return name_good(c->backend);
+	return haproxy_name_good(c->backend);
 }
 
-int haproxy_open(struct haproxy **out, const struct haproxy_conf *c)
+static int haproxy_open(struct act **out, const struct act_conf *c)
 {
-	struct haproxy *h;
+	struct act *h;
 	int rc;
 
 	if (!conf_good(c))
@@ -498,7 +487,7 @@ int haproxy_open(struct haproxy **out, const struct haproxy_conf *c)
 	return 0;
 }
 
-void haproxy_close(struct haproxy *h)
+static void haproxy_close(struct act *h)
 {
 	if (!h)
 		return;
@@ -507,12 +496,12 @@ void haproxy_close(struct haproxy *h)
 	free(h);
 }
 
-int haproxy_fd(const struct haproxy *h)
+static int haproxy_fd(const struct act *h)
 {
 	return h->epoll;
 }
 
-int64_t haproxy_work(struct haproxy *h, struct mono now)
+static int64_t haproxy_work(struct act *h, struct mono now)
 {
 	bool more = false;
 	int64_t left;
@@ -539,7 +528,7 @@ int64_t haproxy_work(struct haproxy *h, struct mono now)
 }
 
 /* 0: a turn may begin. */
-static int may_begin(const struct haproxy *h)
+static int may_begin(const struct act *h)
 {
 	if (h->fd < 0 || h->turn == TURN_HELLO)
 		return -ENOTCONN;
@@ -547,13 +536,13 @@ static int may_begin(const struct haproxy *h)
 }
 
 /* What was sent is all in h->out: the rest is sent, and failures are noticed, by haproxy_work(). */
-static void send_turn(struct haproxy *h, struct mono now)
+static void send_turn(struct act *h, struct mono now)
 {
 	if (!flush(h) || !watch(h))
 		fail(h, now);
 }
 
-int haproxy_read(struct haproxy *h, struct mono now)
+static int haproxy_read(struct act *h, struct mono now)
 {
 	int rc = may_begin(h);
 
@@ -567,7 +556,7 @@ int haproxy_read(struct haproxy *h, struct mono now)
 	return 0;
 }
 
-int haproxy_put(struct haproxy *h, const uint16_t *weight, struct mono now)
+static int haproxy_put(struct act *h, const uint16_t *weight, struct mono now)
 {
 	uint32_t n = 0;
 	int rc = may_begin(h);
@@ -596,18 +585,18 @@ int haproxy_put(struct haproxy *h, const uint16_t *weight, struct mono now)
 	return 0;
 }
 
-void haproxy_see(const struct haproxy *h, struct haproxy_seen *s)
+static void haproxy_see(const struct act *h, struct act_seen *s)
 {
-	static const enum haproxy_state state[] = {
-		[TURN_NONE] = HAPROXY_READY,
-		[TURN_HELLO] = HAPROXY_DOWN,
-		[TURN_READ] = HAPROXY_READING,
-		[TURN_SET] = HAPROXY_SETTING,
+	static const enum act_state state[] = {
+		[TURN_NONE] = ACT_READY,
+		[TURN_HELLO] = ACT_DOWN,
+		[TURN_READ] = ACT_READING,
+		[TURN_SET] = ACT_SETTING,
 	};
 	const char *note = h->broken[0] ? h->broken : h->refused[0] ? h->refused : h->missing;
 
-	*s = (struct haproxy_seen){
-		.state = h->fd < 0 ? HAPROXY_DOWN : state[h->turn],
+	*s = (struct act_seen){
+		.state = h->fd < 0 ? ACT_DOWN : state[h->turn],
 		.connections = h->connections,
 		.reads = h->reads,
 		.read = h->read,
@@ -617,3 +606,15 @@ void haproxy_see(const struct haproxy *h, struct haproxy_seen *s)
 	};
 	memcpy(s->note, note, sizeof(s->note));
 }
+
+const struct act_ops act_haproxy = {
+	.shared = true,
+	.leave_ns = NS_PER_S,
+	.open = haproxy_open,
+	.close = haproxy_close,
+	.fd = haproxy_fd,
+	.work = haproxy_work,
+	.read = haproxy_read,
+	.put = haproxy_put,
+	.see = haproxy_see,
+};

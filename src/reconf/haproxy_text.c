@@ -178,7 +178,7 @@ static void read_state(struct haproxy_text *t)
 {
 	struct field f[HAPROXY_COLUMNS] = { { NULL, 0 } };
 	uint64_t id, op, admin, weight, initial;
-	struct haproxy_server *s;
+	struct act_server *s;
 	uint32_t i;
 
 	if (!take_row(t, f) || !field_is(&f[STATE_BACKEND], t->conf->backend)) {
@@ -284,8 +284,8 @@ static void end_reply(struct haproxy_text *t)
 			t->server[i].there = t->server[i].there && t->counted[i];
 }
 
-void haproxy_text_begin(struct haproxy_text *t, const struct haproxy_conf *conf,
-			enum haproxy_reply kind, struct haproxy_server *server)
+void haproxy_text_begin(struct haproxy_text *t, const struct act_conf *conf,
+			enum haproxy_reply kind, struct act_server *server)
 {
 	memset(t, 0, offsetof(struct haproxy_text, line));
 	t->conf = conf;

@@ -3,7 +3,7 @@
  * haproxy_text: what HAProxy's Runtime API replies, read as it comes. Pure: bytes in, servers or a
  * fault out.
  *
- *	socket -> act_haproxy -> haproxy_text_feed() -> struct haproxy_server
+ *	socket -> act_haproxy -> haproxy_text_feed() -> struct act_server
  *
  * A reply, in prompt mode, is lines, an empty line and "> "; of "set server" it is empty. Only a
  * line is kept: a reply may come a byte at a time, and may be longer than anything that is kept of
@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-#include "src/reconf/act_haproxy.h"
+#include "src/reconf/act.h"
 
 enum {
 	HAPROXY_LINE_MAX = 8192,	 /* the header of "show stat" has 1,900 bytes */
@@ -46,8 +46,8 @@ enum haproxy_fault {
 enum { HAPROXY_COLUMNS = 7 };
 
 struct haproxy_text {
-	const struct haproxy_conf *conf;
-	struct haproxy_server *server; /* where to write, as conf->server[] */
+	const struct act_conf *conf;
+	struct act_server *server; /* where to write, as conf->server[] */
 	enum haproxy_reply kind;
 	enum haproxy_fault fault;	  /* the first of this reply */
 	char words[HAPROXY_WORDS_MAX];	  /* of the fault, printable */
@@ -70,8 +70,8 @@ struct haproxy_text {
  * and weights; STAT adds own and served, and a server that it does not name is not there. EMPTY and
  * INFO do not write.
  */
-void haproxy_text_begin(struct haproxy_text *t, const struct haproxy_conf *conf,
-			enum haproxy_reply kind, struct haproxy_server *server);
+void haproxy_text_begin(struct haproxy_text *t, const struct act_conf *conf,
+			enum haproxy_reply kind, struct act_server *server);
 
 /*
  * Take data up to the end of the reply; *used: how many bytes. True: this was the end, and t->fault

@@ -2,6 +2,8 @@
 # told. libshared.a goes behind it.
 noinst_LIBRARIES += libreconf.a
 libreconf_a_SOURCES = \
+	src/reconf/act.h \
+	src/reconf/act_agent.c src/reconf/act_agent.h \
 	src/reconf/act_haproxy.c src/reconf/act_haproxy.h \
 	src/reconf/balance.c src/reconf/balance.h \
 	src/reconf/choose.c \

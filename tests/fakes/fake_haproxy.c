@@ -41,17 +41,17 @@ void fake_haproxy_restart(struct fake_process *p)
 	}
 }
 
-struct haproxy {
-	struct haproxy_conf conf;
-	struct haproxy_seen seen;
-	struct haproxy_server server[HAPROXY_SERVERS_MAX];
+struct act {
+	struct act_conf conf;
+	struct act_seen seen;
+	struct act_server server[HAPROXY_SERVERS_MAX];
 	struct mono began;
 	uint16_t put[HAPROXY_SERVERS_MAX];
 	uint32_t start; /* of the process that it is connected to */
 	int epoll;
 };
 
-int haproxy_open(struct haproxy **h, const struct haproxy_conf *c)
+static int haproxy_open(struct act **h, const struct act_conf *c)
 {
 	*h = calloc(1, sizeof(**h));
 	if (!*h)
@@ -62,7 +62,7 @@ int haproxy_open(struct haproxy **h, const struct haproxy_conf *c)
 	return 0;
 }
 
-void haproxy_close(struct haproxy *h)
+static void haproxy_close(struct act *h)
 {
 	if (!h)
 		return;
@@ -71,12 +71,12 @@ void haproxy_close(struct haproxy *h)
 	free(h);
 }
 
-int haproxy_fd(const struct haproxy *h)
+static int haproxy_fd(const struct act *h)
 {
 	return h->epoll;
 }
 
-static struct fake_process *process_of(const struct haproxy *h)
+static struct fake_process *process_of(const struct act *h)
 {
 	for (int i = 0; i < FAKE_PROCESSES; i++)
 		if (!strcmp(fake_process[i].backend, h->conf.backend))
@@ -92,15 +92,19 @@ static int place_of(const struct fake_process *p, const char *server)
 	return -1;
 }
 
-static void read_all(struct haproxy *h, struct fake_process *p)
+static void read_all(struct act *h, struct fake_process *p)
 {
 	p->reads++;
 	for (uint32_t i = 0; i < h->conf.servers; i++) {
 		int at = place_of(p, h->conf.server[i]);
 
-		h->server[i] = (struct haproxy_server){ .there = at >= 0 };
-		if (at < 0)
+		h->server[i] = (struct act_server){ .there = at >= 0 };
+		if (at < 0) {
+			snprintf(h->seen.note, sizeof(h->seen.note),
+				 "backend %s of HAProxy has no server %s", h->conf.backend,
+				 h->conf.server[i]);
 			continue;
+		}
 		h->server[i].up = !p->server[at].down;
 		h->server[i].weight = p->server[at].weight;
 		h->server[i].initial = p->server[at].initial;
@@ -111,7 +115,7 @@ static void read_all(struct haproxy *h, struct fake_process *p)
 	h->seen.read = h->began;
 }
 
-static void set_all(struct haproxy *h, struct fake_process *p)
+static void set_all(struct act *h, struct fake_process *p)
 {
 	uint64_t sets = h->seen.sets;
 
@@ -132,55 +136,67 @@ static void set_all(struct haproxy *h, struct fake_process *p)
 	p->puts += h->seen.sets > sets;
 }
 
-int64_t haproxy_work(struct haproxy *h, struct mono now)
+static int64_t haproxy_work(struct act *h, struct mono now)
 {
 	struct fake_process *p = process_of(h);
-	enum haproxy_state was = h->seen.state;
+	enum act_state was = h->seen.state;
 
 	(void)now;
-	if (!p || p->away || (was != HAPROXY_DOWN && p->start != h->start)) {
-		h->seen.failures += was != HAPROXY_DOWN;
-		h->seen.state = HAPROXY_DOWN;
+	if (!p || p->away || (was != ACT_DOWN && p->start != h->start)) {
+		h->seen.failures += was != ACT_DOWN;
+		h->seen.state = ACT_DOWN;
 		snprintf(h->seen.note, sizeof(h->seen.note), "nobody listens at %s",
 			 h->conf.socket);
 		return 100 * NS_PER_MS;
 	}
-	if (was == HAPROXY_DOWN) {
+	if (was == ACT_DOWN) {
 		h->seen.connections++;
 		h->seen.note[0] = '\0';
 		h->start = p->start;
 	}
 	if (p->hangs)
 		return 100 * NS_PER_MS;
-	h->seen.state = HAPROXY_READY;
-	if (was == HAPROXY_READING)
+	h->seen.state = ACT_READY;
+	if (was == ACT_READING)
 		read_all(h, p);
-	if (was == HAPROXY_SETTING)
+	if (was == ACT_SETTING)
 		set_all(h, p);
 	return 100 * NS_PER_MS;
 }
 
-int haproxy_read(struct haproxy *h, struct mono now)
+static int haproxy_read(struct act *h, struct mono now)
 {
-	if (h->seen.state != HAPROXY_READY)
-		return h->seen.state == HAPROXY_DOWN ? -ENOTCONN : -EBUSY;
-	h->seen.state = HAPROXY_READING;
+	if (h->seen.state != ACT_READY)
+		return h->seen.state == ACT_DOWN ? -ENOTCONN : -EBUSY;
+	h->seen.state = ACT_READING;
 	h->began = now;
 	return 0;
 }
 
-int haproxy_put(struct haproxy *h, const uint16_t *weight, struct mono now)
+static int haproxy_put(struct act *h, const uint16_t *weight, struct mono now)
 {
 	(void)now;
-	if (h->seen.state != HAPROXY_READY)
-		return h->seen.state == HAPROXY_DOWN ? -ENOTCONN : -EBUSY;
+	if (h->seen.state != ACT_READY)
+		return h->seen.state == ACT_DOWN ? -ENOTCONN : -EBUSY;
 	memcpy(h->put, weight, h->conf.servers * sizeof(*weight));
-	h->seen.state = HAPROXY_SETTING;
+	h->seen.state = ACT_SETTING;
 	return 0;
 }
 
-void haproxy_see(const struct haproxy *h, struct haproxy_seen *s)
+static void haproxy_see(const struct act *h, struct act_seen *s)
 {
 	*s = h->seen;
 	s->server = h->server;
 }
+
+const struct act_ops act_haproxy = {
+	.shared = true,
+	.leave_ns = NS_PER_S,
+	.open = haproxy_open,
+	.close = haproxy_close,
+	.fd = haproxy_fd,
+	.work = haproxy_work,
+	.read = haproxy_read,
+	.put = haproxy_put,
+	.see = haproxy_see,
+};

@@ -11,14 +11,14 @@
 
 enum { KINDS = 4, FIELDS_MAX = 4096 };
 
-static const struct haproxy_conf conf = {
+static const struct act_conf conf = {
 	.backend = "web",
 	.servers = 3,
 	.server = { "n1", "n2", "n3" },
 };
 
 struct result {
-	struct haproxy_server server[HAPROXY_SERVERS_MAX];
+	struct act_server server[HAPROXY_SERVERS_MAX];
 	struct haproxy_text text;
 	bool ended;
 	size_t used;
@@ -83,7 +83,7 @@ static void check_table(char *s, const struct result *r, bool state)
 
 	FUZZ_REQUIRE(line[0] == '#' && line[1] == ' ');
 	while ((line = strsep(&s, "\n")) && *line) {
-		const struct haproxy_server *v = NULL;
+		const struct act_server *v = NULL;
 		const char *name;
 
 		if (!strcmp(line, "> "))

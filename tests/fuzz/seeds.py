@@ -135,6 +135,9 @@ CLUSTER = {
     "balance_twice": '{"cluster": "c", %s, "services": [{"name": "w", "number": 1}], "nodes": [{"name": "n1", "number":'
                      ' 1, "host": "xen1", "service": "w"}], "balance": [{"service": "w", "socket": "/h"}, {"service":'
                      ' "w", "socket": "/i"}]}' % HOSTS,
+    "balance_agent": '{"cluster": "c", %s, "services": [{"name": "w", "number": 1}], "nodes": [{"name": "n1", "number":'
+                     ' 1, "host": "xen1", "service": "w"}], "balance": [{"service": "w", "by": "agent", "port": 9,'
+                     ' "service_time": "5ms"}]}' % HOSTS,
     "only_clients": '{"cluster": "c", "hosts": [{"name": "xen1", "number": 1, "role": "client"}]}',
     "empty": "{}",
 }

@@ -24,10 +24,10 @@
 enum { FLIPS_MAX = 100000 };
 
 struct client {
-	struct haproxy_conf conf;
-	struct haproxy *h;
+	struct act_conf conf;
+	struct act *h;
 	struct clock clock;
-	struct haproxy_seen seen;
+	struct act_seen seen;
 };
 
 static struct mono now(struct client *c)
@@ -35,14 +35,14 @@ static struct mono now(struct client *c)
 	return c->clock.now(&c->clock);
 }
 
-/* Waits for the socket, or for the time that haproxy_work() names, at most 10 ms. */
+/* Waits for the socket, or for the time that act_haproxy.work() names, at most 10 ms. */
 static void work(struct client *c)
 {
-	struct pollfd p = { .fd = haproxy_fd(c->h), .events = POLLIN };
-	int64_t ns = haproxy_work(c->h, now(c));
+	struct pollfd p = { .fd = act_haproxy.fd(c->h), .events = POLLIN };
+	int64_t ns = act_haproxy.work(c->h, now(c));
 
-	haproxy_see(c->h, &c->seen);
-	if (c->seen.state != HAPROXY_READY && ns > 0)
+	act_haproxy.see(c->h, &c->seen);
+	if (c->seen.state != ACT_READY && ns > 0)
 		poll(&p, 1, ns < 10000000 ? (int)(ns / 1000000) + 1 : 10);
 }
 
@@ -50,10 +50,10 @@ static void read_now(struct client *c)
 {
 	uint64_t reads;
 
-	haproxy_see(c->h, &c->seen);
+	act_haproxy.see(c->h, &c->seen);
 	reads = c->seen.reads;
 	while (c->seen.reads == reads) {
-		haproxy_read(c->h, now(c));
+		act_haproxy.read(c->h, now(c));
 		work(c);
 	}
 }
@@ -61,11 +61,11 @@ static void read_now(struct client *c)
 /* One turn of its end is enough: what came of it, the reading says. */
 static void put_now(struct client *c, const uint16_t *weight)
 {
-	if (haproxy_put(c->h, weight, now(c)))
+	if (act_haproxy.put(c->h, weight, now(c)))
 		return;
 	do
 		work(c);
-	while (c->seen.state == HAPROXY_SETTING);
+	while (c->seen.state == ACT_SETTING);
 }
 
 static int later(const void *a, const void *b)
@@ -152,10 +152,10 @@ int main(int argc, char **argv)
 	for (int i = 4; i < argc; i++)
 		snprintf(c.conf.server[i - 4], sizeof(c.conf.server[0]), "%s", argv[i]);
 	clock_real(&c.clock);
-	if (haproxy_open(&c.h, &c.conf))
+	if (act_haproxy.open(&c.h, &c.conf))
 		return 1;
 	while (fgets(line, sizeof(line), stdin))
 		obey(&c, line);
-	haproxy_close(c.h);
+	act_haproxy.close(c.h);
 	return 0;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""live: act_haproxy against Debian's HAProxy, under load, and what can happen to it.
+"""live: act_haproxy and act_agent against Debian's HAProxy, under load, and what can happen to it.
 
 Each step says what was seen. What HAProxy has in force is asked by "show stat", on a connection of
 the test's own. Exit: 0, 1, or 77 when there is no haproxy (1 when CI=true).
@@ -18,8 +18,10 @@ import threading
 import time
 
 CLIENT = "tests/haproxy/client"
+AGENT = "tests/haproxy/agent"
 FLIPS = 2500  # of 4 servers: 10,000 weights
 SERVERS = ["n1", "n2", "n3", "n4"]
+AGENTS = ["a1", "a2", "a3"]  # a3 has no weight of its own
 PATIENCE_S = 20
 
 
@@ -36,7 +38,7 @@ class HAProxy:
     def __init__(self, top):
         self.socket = os.path.join(top, "sock")
         self.conf = os.path.join(top, "haproxy.cfg")
-        self.port, *ports = free_ports(1 + len(SERVERS))
+        self.port, self.agent_port, *ports = free_ports(2 + len(SERVERS))
         with open(self.conf, "w") as f:
             f.write("global\n stats socket %s level admin\n maxconn 500\n"
                     "defaults\n mode http\n timeout connect 2s\n timeout client 9s\n timeout server 9s\n"
@@ -45,6 +47,10 @@ class HAProxy:
             for name, port in zip(SERVERS, ports):
                 f.write(" server %s 127.0.0.1:%d weight 100\n" % (name, port))
             f.write("backend many\n balance roundrobin\n server-template m 1-256 127.0.0.1:%d weight 100\n" % ports[0])
+            f.write("backend agents\n")
+            for name, weight in zip(AGENTS, ("weight 100", "weight 40", "")):
+                f.write(" server %s 127.0.0.1:%d %s agent-check agent-addr 127.0.0.1 agent-port %d agent-inter 50ms "
+                        "agent-send \"agents/%s\\n\"\n" % (name, ports[0], weight, self.agent_port, name))
             for name, port in zip(SERVERS, ports):
                 f.write("frontend at%s\n bind 127.0.0.1:%d\n http-request return status 200\n" % (name, port))
         self.process = None
@@ -88,12 +94,12 @@ class HAProxy:
             return self.worker() not in ("", before)
         until(is_new, "a new worker")
 
-    def stat(self, field):
+    def stat(self, field, backend="web"):
         rows = csv.DictReader(self.ask("show stat -1 4 -1").lstrip("# ").splitlines())
-        return [int(r[field]) for r in rows if r["pxname"] == "web"]
+        return [int(r[field]) for r in rows if r["pxname"] == backend]
 
-    def weights(self):
-        return self.stat("weight")
+    def weights(self, backend="web"):
+        return self.stat("weight", backend)
 
     def served(self):
         return self.stat("stot")
@@ -111,6 +117,27 @@ class Client:
         self.connections, self.reads, self.sets, self.failures = map(int, words[1:5])
         self.us = [int(n) for n in words[5].split(":")]
         self.weights = [int(n) for n in words[6].split(",")]
+
+    def close(self):
+        self.process.stdin.close()
+        assert self.process.wait() == 0
+
+
+class Agent:
+    def __init__(self, haproxy):
+        self.process = subprocess.Popen([AGENT, str(haproxy.agent_port), "agents"] + AGENTS, text=True, bufsize=1,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+        self.state, told, self.note = self.process.stdout.readline().rstrip("\n").split(" ", 2)
+        self.told = [int(n) for n in told.split(",")]
+
+    def until(self, what, holds):
+        def probe():
+            self.say("see")
+            return holds()
+        until(probe, "%s; it is %s %s" % (what, self.told, self.note))
 
     def close(self):
         self.process.stdin.close()
@@ -280,6 +307,50 @@ def rubbish(client, haproxy):
     recovers(client, haproxy, [100] * 4)
 
 
+def agents(haproxy):
+    """HAProxy asks, and does what it is told; what asks otherwise harms nobody."""
+    configured = [100, 40, 1]
+    held = socket.create_server(("127.0.0.1", haproxy.agent_port))
+    agent = Agent(haproxy)
+    agent.say("see")
+    agent.until("a note on the port", lambda: "is in use" in agent.note)
+    held.close()
+    agent.until("HAProxy to ask", lambda: agent.told == [256] * 3)
+    # Nothing is put: nothing changes, also not a weight that was set by the Runtime API.
+    haproxy.ask("set server agents/a1 weight 77")
+    time.sleep(0.3)
+    expect(haproxy.weights("agents") == [77, 40, 1], "weights with nothing put", haproxy.weights("agents"))
+    agent.say("put 256 128 128")
+    until(lambda: haproxy.weights("agents") == [100, 20, 0], "100 % and 50 %, of weight 1 nothing")
+    agent.say("put 0 1 256")
+    until(lambda: haproxy.weights("agents") == [0, 0, 1], "0 %, 1 % of 40, 100 %")
+    agent.until("what was told", lambda: agent.told == [0, 1, 256])
+    # A restarted HAProxy is told again.
+    agent.say("put 64 128 256")
+    until(lambda: haproxy.weights("agents") == [25, 20, 1], "25 %")
+    haproxy.kill()
+    haproxy.start()
+    until(lambda: haproxy.weights("agents") == [25, 20, 1], "the same after a restart")
+    # Strangers: silent, rubbish, a megabyte.
+    silent = [socket.create_connection(("127.0.0.1", haproxy.agent_port)) for _ in range(100)]
+    for text in (b"\0\xff\n", b"agents/a9\n", b"x" * 1000000):
+        with socket.create_connection(("127.0.0.1", haproxy.agent_port)) as s:
+            try:
+                s.sendall(text)
+                expect(s.recv(100) == b"", "an answer to", text[:20])
+            except (ConnectionError, socket.timeout):
+                pass
+    agent.until("a note on requests", lambda: "names no server here" in agent.note or "says nothing" in agent.note)
+    print("live: \"%s\"" % agent.note)
+    agent.say("put 256 256 256")
+    until(lambda: haproxy.weights("agents") == configured, "the configured weights")
+    for s in silent:
+        s.close()
+    agent.close()
+    time.sleep(0.2)
+    expect(haproxy.weights("agents") == configured, "weights without the agent", haproxy.weights("agents"))
+
+
 def main():
     if not shutil.which("haproxy"):
         print("live: haproxy was not found; on Debian: apt-get install haproxy")
@@ -294,6 +365,7 @@ def main():
         happens(client, haproxy)
         rubbish(client, haproxy)
         client.close()
+        agents(haproxy)
     finally:
         haproxy.kill()
         shutil.rmtree(top)

@@ -1,5 +1,7 @@
-# tests/haproxy: act_haproxy against Debian's HAProxy.
-check_PROGRAMS += tests/haproxy/client
+# tests/haproxy: act_haproxy and act_agent against Debian's HAProxy.
+check_PROGRAMS += tests/haproxy/agent tests/haproxy/client
+tests_haproxy_agent_SOURCES = tests/haproxy/agent.c
+tests_haproxy_agent_LDADD = libreconf.a libutil.a
 tests_haproxy_client_SOURCES = tests/haproxy/client.c
 tests_haproxy_client_LDADD = libreconf.a libutil.a
 

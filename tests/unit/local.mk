@@ -499,10 +499,12 @@ tests_unit_test_transport_tcp_LDADD = $(TCP_LIBS)
 endif
 
 if CMOCKA
-UNIT_PROTO = tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_haproxy_text tests/unit/test_lock \
+UNIT_PROTO = tests/unit/test_act_agent tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_haproxy_text tests/unit/test_lock \
 	tests/unit/test_move tests/unit/test_move_locks tests/unit/test_move_sweep
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
+tests_unit_test_act_agent_SOURCES = tests/unit/test_act_agent.c tests/unit/prop.h
+tests_unit_test_act_agent_LDADD = libreconf.a $(UNIT_LIBS)
 tests_unit_test_act_haproxy_SOURCES = tests/unit/test_act_haproxy.c tests/unit/steps.h tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_act_haproxy_LDADD = libreconf.a $(UNIT_LIBS)
 tests_unit_test_haproxy_text_SOURCES = tests/unit/test_haproxy_text.c tests/unit/prop.h

@@ -22,9 +22,9 @@ static const char *const command_name[COMMANDS] = { "prompt", "info", "state", "
 
 struct rig {
 	struct tmpdir dir;
-	struct haproxy_conf conf;
-	struct haproxy *h;
-	struct haproxy_seen seen;
+	struct act_conf conf;
+	struct act *h;
+	struct act_seen seen;
 	struct mono now;
 	int64_t wait_ns;
 	int rc;
@@ -186,14 +186,14 @@ static void look(void *rig)
 {
 	struct rig *r = rig;
 
-	haproxy_see(r->h, &r->seen);
+	act_haproxy.see(r->h, &r->seen);
 }
 
 /* Both go on until neither has anything to do. Time stands still. */
 static void go_on(struct rig *r)
 {
 	do
-		r->wait_ns = haproxy_work(r->h, r->now);
+		r->wait_ns = act_haproxy.work(r->h, r->now);
 	while (serve(r) || !r->wait_ns);
 }
 
@@ -203,7 +203,7 @@ static void put(struct rig *r, const struct step *s)
 
 	for (int i = 0; i < SERVERS; i++)
 		weight[i] = (uint16_t)s->n[i];
-	r->rc = haproxy_put(r->h, weight, r->now);
+	r->rc = act_haproxy.put(r->h, weight, r->now);
 }
 
 /* Other programs wait at the socket until there is no room. */
@@ -247,13 +247,13 @@ static void act(void *rig, const struct step *s)
 	if (step_is(s, "turn"))
 		go_on(r);
 	else if (step_is(s, "work"))
-		r->wait_ns = haproxy_work(r->h, r->now);
+		r->wait_ns = act_haproxy.work(r->h, r->now);
 	else if (step_is(s, "serve"))
 		serve(r);
 	else if (step_is(s, "pass"))
 		r->now.ns += (int64_t)s->n[0] * 1000000;
 	else if (step_is(s, "read"))
-		r->rc = haproxy_read(r->h, r->now);
+		r->rc = act_haproxy.read(r->h, r->now);
 	else if (step_is(s, "put"))
 		put(r, s);
 	else if (step_is(s, "listen"))
@@ -352,13 +352,13 @@ static struct rig *rig_open(uint32_t servers)
 		sprintf(r->conf.server[i], "n%u", i + 1);
 		r->weight[i] = 100;
 	}
-	assert_int_equal(haproxy_open(&r->h, &r->conf), 0);
+	assert_int_equal(act_haproxy.open(&r->h, &r->conf), 0);
 	return r;
 }
 
 static void rig_close(struct rig *r)
 {
-	haproxy_close(r->h);
+	act_haproxy.close(r->h);
 	leave(r);
 	tmp_close(&r->dir);
 	free(r);
@@ -497,14 +497,14 @@ TEST_ROWS(rows, run)
 TEST(conf_that_cannot_be__is_refused)
 {
 	struct rig *r = rig_open(SERVERS);
-	struct haproxy *h = NULL;
-	struct haproxy_conf good = r->conf, c;
+	struct act *h = NULL;
+	struct act_conf good = r->conf, c;
 
 #define REFUSED(change)                                                                            \
 	do {                                                                                       \
 		c = good;                                                                          \
 		change;                                                                            \
-		assert_int_equal(haproxy_open(&h, &c), -EINVAL);                                   \
+		assert_int_equal(act_haproxy.open(&h, &c), -EINVAL);                               \
 	} while (0)
 	REFUSED(c.servers = 0);
 	REFUSED(c.servers = HAPROXY_SERVERS_MAX + 1);
@@ -522,9 +522,9 @@ TEST(conf_that_cannot_be__is_refused)
 	assert_null(h);
 	c = good;
 	strcpy(c.server[0], "A-z_0.9:Z");
-	assert_int_equal(haproxy_open(&h, &c), 0);
-	haproxy_close(h);
-	haproxy_close(NULL);
+	assert_int_equal(act_haproxy.open(&h, &c), 0);
+	act_haproxy.close(h);
+	act_haproxy.close(NULL);
 	rig_close(r);
 }
 
@@ -532,7 +532,7 @@ static bool is_ready(const struct rig *r)
 {
 	struct epoll_event ev;
 
-	return epoll_wait(haproxy_fd(r->h), &ev, 1, 0) == 1;
+	return epoll_wait(act_haproxy.fd(r->h), &ev, 1, 0) == 1;
 }
 
 TEST(its_descriptor_is_readable_when_there_is_something_to_do)
@@ -541,7 +541,7 @@ TEST(its_descriptor_is_readable_when_there_is_something_to_do)
 
 	listen_there(r);
 	assert_false(is_ready(r));
-	haproxy_work(r->h, r->now);
+	act_haproxy.work(r->h, r->now);
 	assert_false(is_ready(r));
 	serve(r);
 	assert_true(is_ready(r));
@@ -549,7 +549,7 @@ TEST(its_descriptor_is_readable_when_there_is_something_to_do)
 	assert_false(is_ready(r));
 	hang_up(r);
 	assert_true(is_ready(r));
-	haproxy_work(r->h, r->now);
+	act_haproxy.work(r->h, r->now);
 	assert_false(is_ready(r));
 	rig_close(r);
 }
@@ -571,21 +571,21 @@ TEST(as_many_servers_as_can_be__long_names__a_socket_that_takes_little)
 	uint16_t weight[HAPROXY_SERVERS_MAX];
 	int fd;
 
-	haproxy_close(r->h);
+	act_haproxy.close(r->h);
 	for (uint32_t i = 0; i < HAPROXY_SERVERS_MAX; i++) {
 		memset(r->conf.server[i], 'x', HAPROXY_NAME_MAX - 4);
 		sprintf(r->conf.server[i] + HAPROXY_NAME_MAX - 4, "%03u", i);
 		weight[i] = (uint16_t)(i + (i >= 100));
 	}
-	assert_int_equal(haproxy_open(&r->h, &r->conf), 0);
+	assert_int_equal(act_haproxy.open(&r->h, &r->conf), 0);
 	listen_there(r);
 	fd = next_fd();
-	haproxy_work(r->h, r->now);
+	act_haproxy.work(r->h, r->now);
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
 	go_on(r);
-	assert_int_equal(haproxy_read(r->h, r->now), 0);
+	assert_int_equal(act_haproxy.read(r->h, r->now), 0);
 	go_on(r);
-	assert_int_equal(haproxy_put(r->h, weight, r->now), 0);
+	assert_int_equal(act_haproxy.put(r->h, weight, r->now), 0);
 	/* What did not fit is sent when there is room, and then alone. */
 	assert_false(is_ready(r));
 	r->in_len = (size_t)recv(r->conn, r->in, sizeof(r->in) / 2, 0);
@@ -595,7 +595,7 @@ TEST(as_many_servers_as_can_be__long_names__a_socket_that_takes_little)
 	look(r);
 	assert_int_equal(r->seen.sets, HAPROXY_SERVERS_MAX);
 	assert_false(is_ready(r));
-	haproxy_read(r->h, r->now);
+	act_haproxy.read(r->h, r->now);
 	go_on(r);
 	look(r);
 	for (uint32_t i = 0; i < HAPROXY_SERVERS_MAX; i++)
@@ -615,15 +615,15 @@ TEST(a_haproxy_that_never_stops_speaking__is_left_after_some_bytes)
 		memcpy(lines + i, "Name: x\n", 8);
 	listen_there(r);
 	go_on(r);
-	haproxy_read(r->h, r->now);
+	act_haproxy.read(r->h, r->now);
 	look(r);
-	for (; r->seen.state == HAPROXY_READING; turns++) {
+	for (; r->seen.state == ACT_READING; turns++) {
 		while (send(r->conn, lines, sizeof(lines), MSG_NOSIGNAL) > 0)
 			poured += sizeof(lines);
-		halves += haproxy_work(r->h, r->now) == 0;
+		halves += act_haproxy.work(r->h, r->now) == 0;
 		look(r);
 	}
-	assert_int_equal(r->seen.state, HAPROXY_DOWN);
+	assert_int_equal(r->seen.state, ACT_DOWN);
 	assert_non_null(strstr(r->seen.note, "too long"));
 	assert_in_range(poured, 1024 * 1024, 2 * 1024 * 1024);
 	assert_in_range(turns, 12, 10000); /* and other things were done in between */
@@ -635,14 +635,14 @@ TEST(each_sentence_fits__with_the_longest_path_and_names)
 {
 	struct rig *r = rig_open(1);
 
-	haproxy_close(r->h);
+	act_haproxy.close(r->h);
 	leave(r);
 	memset(r->conf.backend, 'b', HAPROXY_NAME_MAX - 1);
 	memset(r->conf.server[0], 's', HAPROXY_NAME_MAX - 1);
 	memset(r->conf.socket + strlen(r->conf.socket), 'x',
 	       HAPROXY_SOCKET_MAX - 1 - strlen(r->conf.socket));
-	assert_int_equal(haproxy_open(&r->h, &r->conf), 0);
-	haproxy_work(r->h, r->now);
+	assert_int_equal(act_haproxy.open(&r->h, &r->conf), 0);
+	act_haproxy.work(r->h, r->now);
 	look(r);
 	assert_non_null(strstr(r->seen.note, "section global of haproxy.cfg"));
 	rig_close(r);

@@ -46,6 +46,7 @@ static void take(struct cluster_conf *c, const char *text, const char *hostname)
 #define BALANCE(...)  ", \"balance\": [" __VA_ARGS__ "]}"
 #define OF(more)      "{\"service\": \"web\"" more "}"
 #define SOCKET	      ", \"socket\": \"/h\""
+#define AGENT(port)   ", \"by\": \"agent\", \"service_time\": \"5ms\", \"port\": " #port
 #define WEB_NODES     WITH_WEB(WEB) "[" N1 ", " N2 "]"
 
 RIG_TEST(balance__least_and_all_keys__are_taken)
@@ -82,6 +83,9 @@ RIG_TEST(balance__least_and_all_keys__are_taken)
 	take(c, WEB_NODES BALANCE(OF(SOCKET ", \"k\": \"auto\", \"service_time\": \"auto\"")),
 	     "xen1");
 	assert_true(!b->k && !b->service_ns);
+	take(c, WEB_NODES BALANCE(OF(AGENT(9700))), "xen1");
+	assert_true(b->by == CLUSTER_BY_AGENT && b->port == 9700 && b->service_ns == 5000000);
+	assert_string_equal(b->socket, "");
 }
 
 /* So that one file is right on all hosts. */
@@ -113,7 +117,16 @@ RIG_TEST(balance__that_cannot_be__is_refused_with_place_and_remedy)
 		{ WEB_NODES BALANCE("{\"service\": \"wbe\", \"socket\": \"/h\"}"),
 		  "unknown service \"wbe\": use a name of services[]" },
 		{ ONE(""), "\"socket\"" },
-		{ ONE(SOCKET ", \"port\": 5"), "port" },
+		{ ONE(SOCKET ", \"port\": 5"), "port is for \"by\": \"agent\"" },
+		{ ONE(AGENT(0)), "65535" },
+		{ ONE(AGENT(65536)), "65535" },
+		{ ONE(AGENT(9) SOCKET), "socket is for \"by\": \"weights\"" },
+		{ ONE(", \"by\": \"agent\", \"service_time\": \"5ms\""), "port is missing" },
+		{ ONE(", \"by\": \"agent\", \"port\": 9"), "write \"service_time\"" },
+		{ ONE(", \"by\": \"agent\", \"port\": 9, \"service_time\": \"auto\""),
+		  "cannot be measured" },
+		{ ONE(AGENT(9) ", \"backend\": \"b c\""), "cannot be a backend" },
+		{ TWO(AGENT(9), AGENT(9)), "port 9 is that of an element before" },
 		{ ONE(", \"by\": \"magic\""), "magic" },
 		{ ONE(SOCKET ", \"mode\": \"equal\""), "equal" },
 		{ ONE(", \"socket\": \"h\""), "\"h\" is not a whole path: begin it with /" },
@@ -148,4 +161,5 @@ RIG_TEST(balance__that_cannot_be__is_refused_with_place_and_remedy)
 	/* What may be: another socket is another HAProxy; and so is another backend. */
 	take(*state, TWO(SOCKET, ", \"socket\": \"/i\", \"backend\": \"web\""), "xen1");
 	take(*state, TWO(SOCKET, SOCKET), "xen1");
+	take(*state, TWO(AGENT(9), AGENT(10) ", \"backend\": \"web\""), "xen1");
 }

@@ -43,6 +43,10 @@
 	"\"nodes\": [{\"name\": \"n\", \"number\": " number ", \"host\": \"x3\", "                 \
 	"\"service\": \"web\"" more "}], "                                                         \
 	"\"balance\": [{\"service\": \"web\", \"socket\": \"" socket "\"}], "
+#define WEB_AGENT(port)                                                                            \
+	"\"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"x3\", "                          \
+	"\"service\": \"web\"}], \"balance\": [{\"service\": \"web\", \"by\": \"agent\", "         \
+	"\"service_time\": \"1ms\", \"port\": " port "}], "
 #define O_AT_X4 "}, {\"name\": \"o\", \"number\": 1, \"host\": \"x4\", \"service\": \"web\""
 #define BASE	FILE_OF("", X2 ", " X3, WEB ", " MAIL)
 #define HOST1	H("x1", "1", "1")
@@ -187,6 +191,10 @@ static const struct row {
 	  "; balance of service web has other settings or nodes" },
 	{ FILE_OF(WEB_BALANCE("1", O_AT_X4, "/h"), X2 ", " X3 ", " X4, WEB),
 	  FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3 ", " X4, WEB), 3,
+	  "; balance of service web has other settings or nodes" },
+	{ FILE_OF(WEB_AGENT("8"), X2 ", " X3, WEB), FILE_OF(WEB_AGENT("8"), X2 ", " X3, WEB), 3,
+	  "" },
+	{ FILE_OF(WEB_AGENT("8"), X2 ", " X3, WEB), FILE_OF(WEB_AGENT("9"), X2 ", " X3, WEB), 3,
 	  "; balance of service web has other settings or nodes" },
 	{ BASE, FILE_OF("\"callers\": 9, ", X2 ", " X3 ", " X4, WEB ", " MAIL), 3,
 	  " 0 callers: callers of this host is 8 since" },

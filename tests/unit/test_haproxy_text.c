@@ -18,7 +18,7 @@
 #define STATES HAPROXY_REPLY_STATE
 #define STATS  HAPROXY_REPLY_STAT
 
-static const struct haproxy_conf conf = {
+static const struct act_conf conf = {
 	.backend = "web",
 	.servers = 3,
 	.server = { "n1", "n2", "n3" },
@@ -180,7 +180,7 @@ static const struct row {
 	  "No such proxy.", "- - -", 0 },
 };
 
-static const char *shown(const struct haproxy_server *s, enum haproxy_reply kind)
+static const char *shown(const struct act_server *s, enum haproxy_reply kind)
 {
 	static char text[256];
 	size_t n = 0;
@@ -203,7 +203,7 @@ static const char *shown(const struct haproxy_server *s, enum haproxy_reply kind
 /* Feeds at most piece bytes at a time; 0: a number of them drawn anew each time. */
 static void feed(const struct row *r, size_t piece, struct prop *p)
 {
-	struct haproxy_server server[HAPROXY_SERVERS_MAX] = {
+	struct act_server server[HAPROXY_SERVERS_MAX] = {
 		{ .there = true, .up = true, .weight = 50 },
 		{ .there = true, .up = true, .weight = 60 },
 		{ .there = true, .up = true, .weight = 70 },
@@ -253,7 +253,7 @@ TEST_ROWS(rows, run)
 /* n bytes of this text, again and again, into a reply of this kind. */
 static void pour(struct haproxy_text *t, enum haproxy_reply kind, const char *text, size_t n)
 {
-	static struct haproxy_server server[HAPROXY_SERVERS_MAX];
+	static struct act_server server[HAPROXY_SERVERS_MAX];
 	size_t len = strlen(text), used;
 
 	haproxy_text_begin(t, &conf, kind, server);

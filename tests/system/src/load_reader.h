@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* load_reader: READs load records of a cluster's nodes, as a client of it. For loadage and loadtruth. */
+/*
+ * load_reader: READs load records of a cluster's nodes, as a client of it. For loadage and
+ * loadtruth.
+ */
 #ifndef RESEX_TESTS_LOAD_READER_H
 #define RESEX_TESTS_LOAD_READER_H
 

@@ -99,11 +99,12 @@ static void print(struct age *a)
 		printf("%s\"%s\": {\"reads\": %" PRIu64 ", \"torn\": %" PRIu64 ", \"bad\": %" PRIu64
 		       ", \"changes\": %" PRIu64 ", \"beats\": %" PRIu64
 		       ", \"source\": %u, \"flags\": %u, \"running\": %u, \"cpus\": %u, "
-		       "\"busy_ns\": %" PRIu64 ", \"softirq_pending\": %u, \"load_avg\": %u, "
+		       "\"sampled_ns\": %" PRId64 ", \"busy_ns\": %" PRIu64
+		       ", \"softirq_pending\": %u, \"load_avg\": %u, "
 		       "\"age_us\": [%.1f, %.1f, %.1f]}",
 		       i ? ", " : "{", a->reader.conf.node[i].name, s->reads, s->torn, s->bad,
 		       s->changes, n ? r->beat - s->first_beat : 0, r->source, r->flags, r->running,
-		       r->cpus, r->busy_ns, r->softirq_pending, r->load_avg[0],
+		       r->cpus, r->sampled_ns, r->busy_ns, r->softirq_pending, r->load_avg[0],
 		       n ? (double)s->age_ns[n / 2] / 1e3 : 0,
 		       n ? (double)s->age_ns[n * 9 / 10] / 1e3 : 0,
 		       n ? (double)s->age_ns[n - 1] / 1e3 : 0);

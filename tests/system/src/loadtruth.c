@@ -8,8 +8,9 @@
  * It is a client of the cluster, on the machine of all its hosts. A process that it forks burns CPU
  * for 130 ms and sleeps for 170 ms. Each 10 ms, with the priority of a real-time process, loadtruth
  * asks the kernel how long that process, itself, and the other tasks of the machine (PID...) ran
- * since the last time, which is the truth, and READs the record of each node. What is believed of a node is the index of the newest interval of at least
- * 5 ms, as in the simulation (src/lab/load_accuracy.c). At the end it prints one JSON object.
+ * since the last time, which is the truth, and READs the record of each node. What is believed of a
+ * node is the index of the newest interval of at least 5 ms, as in the simulation
+ * (src/lab/load_accuracy.c). At the end it prints one JSON object.
  */
 #include <errno.h>
 #include <inttypes.h>
