@@ -91,7 +91,7 @@ struct act_ops {
 	void (*close)(struct act *a); /* NULL: nothing is done */
 	/* Readable when work has something to do: an epoll; the same for its whole life. */
 	int (*fd)(const struct act *a);
-	/* Connect, send, receive; without blocking. Returns ns until it must be called at the latest. */
+	/* Connect, send, receive; without blocking. Returns ns until it must be called again. */
 	int64_t (*work)(struct act *a, struct mono now);
 	/*
 	 * Begin a reading. 0; -EBUSY: a turn is under way; -ENOTCONN: HAProxy is not heard of (work
@@ -101,8 +101,8 @@ struct act_ops {
 	/*
 	 * Set the weights, as conf.server[], that differ from those read. Whether they are in force
 	 * is what a later reading says. A server that is not there is left out. 0, also when
-	 * nothing differs; -EBUSY; -ENOTCONN, also when nothing was read since HAProxy was heard of;
-	 * -EINVAL: a weight above HAPROXY_WEIGHT_MAX.
+	 * nothing differs; -EBUSY; -ENOTCONN, also when nothing was read since HAProxy was
+	 * heard of; -EINVAL: a weight above HAPROXY_WEIGHT_MAX.
 	 */
 	int (*put)(struct act *a, const uint16_t *weight, struct mono now);
 	void (*see)(const struct act *a, struct act_seen *s);

@@ -211,7 +211,7 @@ RIG_TEST(reading__shows_what_each_server_was_told_last)
 	assert_int_equal(seen(r).connections, 2);
 }
 
-/* --- what is wrong ----------------------------------------------------------------------------- */
+/* --- what is wrong -------------------------------------------------------------------------- */
 
 RIG_TEST(note__names_what_to_write_in_haproxy_cfg)
 {

@@ -650,12 +650,17 @@ RIG_TEST(agent__act__answers_by_load_until_another_mode)
 	assert_true(server(s, 0).wanted == 1 && server(s, 1).wanted == 256);
 	site_until(s, server(s, 0).weight == 1);
 	assert_int_equal(server(s, 0).configured, 256);
+	/* What HAProxy has not asked for yet is no other program's weight. */
+	busy[1] = 100;
+	busy[2] = 900;
+	sites_pass(s, NS_PER_S);
+	site_until(s, answers(s, port, "100%\n", "1%\n"));
 	assert_int_equal(balance_events(s), 0);
 	set_mode(s, CLUSTER_EQUAL);
 	sites_pass(s, 100 * MS);
 	assert_true(answers(s, port, "100%\n", "100%\n"));
 	set_mode(s, CLUSTER_ACT);
-	site_until(s, answers(s, port, "1%\n", "100%\n"));
+	site_until(s, answers(s, port, "100%\n", "1%\n"));
 	/* The configured weights, and then none. */
 	set_mode(s, CLUSTER_OBSERVE);
 	sites_pass(s, 100 * MS);
