@@ -79,7 +79,7 @@ static inline bool haproxy_name_good(const char *name)
 struct act;
 
 struct act_ops {
-	/* Other programs can set weights, too: those that are read may not be those that were put. */
+	/* Other programs can set weights, too: what is read may not be what was put. */
 	bool shared;
 	int64_t leave_ns; /* so long it may take until HAProxy has what was put last */
 	/*
