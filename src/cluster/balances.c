@@ -175,6 +175,8 @@ static void replace(struct balances *s, uint32_t i, struct balancer *was, struct
 		return;
 	if (b && was->conf.mode == b->conf.mode)
 		b->mode = was->mode;
+	if (b) /* its port may be that of the one before, for so long */
+		b->heard = mono_add(now, was->ops->leave_ns);
 	leave(s, was, b && b->mode != CLUSTER_OBSERVE ? b : NULL, now);
 }
 

@@ -184,6 +184,28 @@ static struct connection *place(struct act *a)
 	return oldest;
 }
 
+/* It is tried again after a pause, which grows. */
+static void stop_listening(struct act *a)
+{
+	if (a->fd >= 0) {
+		epoll_ctl(a->epoll, EPOLL_CTL_DEL, a->fd, NULL);
+		close(a->fd);
+		a->fd = -1;
+	}
+	a->failures++;
+	a->again = mono_add(a->now, a->pause_ns);
+	a->pause_ns = a->pause_ns < pause_max_ns / 2 ? a->pause_ns * 2 : pause_max_ns;
+}
+
+/* Connections would wait there for ever, and the listener be readable. */
+static void fail_to_accept(struct act *a)
+{
+	snprintf(a->broken, sizeof(a->broken),
+		 "cannot take connections at port %u of 127.0.0.1: %s: see the limits of resexd",
+		 a->conf.port, strerror(errno));
+	stop_listening(a);
+}
+
 /* True: there may be more. */
 static bool accept_all(struct act *a)
 {
@@ -192,8 +214,10 @@ static bool accept_all(struct act *a)
 		struct epoll_event ev = { .events = EPOLLIN };
 		struct connection *c;
 
+		if (fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+			fail_to_accept(a);
 		if (fd < 0)
-			return errno == EINTR || errno == ECONNABORTED;
+			return a->fd >= 0 && errno != EAGAIN;
 		c = place(a);
 		*c = (struct connection){ .fd = fd, .began = a->now };
 		ev.data.u32 = (uint32_t)(c - a->connection);
@@ -228,15 +252,6 @@ static int64_t expire(struct act *a)
 
 /* --- the listener -------------------------------------------------------------------------- */
 
-static void close_listener(struct act *a)
-{
-	if (a->fd < 0)
-		return;
-	epoll_ctl(a->epoll, EPOLL_CTL_DEL, a->fd, NULL);
-	close(a->fd);
-	a->fd = -1;
-}
-
 static int try_listen(struct act *a)
 {
 	const struct sockaddr_in at = { .sin_family = AF_INET,
@@ -264,10 +279,7 @@ static void listen_now(struct act *a)
 		a->pause_ns = pause_min_ns;
 		return;
 	}
-	close_listener(a);
-	a->failures++;
-	a->again = mono_add(a->now, a->pause_ns);
-	a->pause_ns = a->pause_ns < pause_max_ns / 2 ? a->pause_ns * 2 : pause_max_ns;
+	stop_listening(a);
 	snprintf(a->broken, sizeof(a->broken),
 		 error == EADDRINUSE
 			 ? "port %u of 127.0.0.1 is in use (%s): end that program, or give another "
@@ -324,7 +336,7 @@ static void agent_close(struct act *a)
 	for (uint32_t i = 0; i < CONNECTIONS_MAX; i++)
 		if (a->connection[i].fd >= 0)
 			drop(a, &a->connection[i]);
-	close_listener(a);
+	stop_listening(a);
 	close(a->epoll);
 	free(a);
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -341,6 +342,29 @@ RIG_TEST(port__in_use__is_told_and_tried_again)
 	work(r);
 	assert_string_equal(ask(r, "web/n1\n"), "\n");
 	assert_null(strstr(seen(r).note, "in use"));
+}
+
+RIG_TEST(descriptors__used_up__are_told_and_tried_again)
+{
+	struct rig *r = *state;
+	struct rlimit was, none;
+	int fd;
+
+	work(r);
+	fd = connected(r);
+	say(fd, "web/n1\n");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	none = was;
+	none.rlim_cur = (rlim_t)fd + 1; /* the lowest that was free */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(work(r), 100 * MS);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	assert_non_null(strstr(seen(r).note, "cannot take connections at port "));
+	assert_non_null(strstr(seen(r).note, "Too many open files: see the limits of resexd"));
+	assert_int_equal(work(r), 100 * MS); /* it does not spin */
+	close(fd);
+	pass(r, 100 * MS);
+	assert_string_equal(ask(r, "web/n1\n"), "\n");
 }
 
 TEST(open__of_what_is_wrong__is_refused)
