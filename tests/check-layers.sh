@@ -64,7 +64,7 @@ src/load/*             src/load/ src/core/ src/util/ resex/load_abi.h resex/load
 src/kmod/*             resex/loadmon_abi.h linux/ trace/
 src/counters/sim* src/counters/ src/core/ src/sim/hyp.h config.h @libc
 src/counters/*         src/counters/ src/core/ src/util/ config.h @libc
-ibmon/agent/load_page* ibmon/agent/ src/load/load.h src/core/units.h src/util/ config.h @libc
+ibmon/agent/load_page* ibmon/agent/ src/load/load.h src/load/kmod.h src/core/units.h src/util/ config.h @libc
 ibmon/agent/book*      ibmon/agent/ src/shared/record.h config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/
 ibmon/report/*         resex/report.h resex/agent_socket.h @libc

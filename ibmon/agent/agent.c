@@ -523,7 +523,7 @@ static int open_parts(struct agent *a)
 		return setup_fail(a->log, a->o->socket, rc,
 				  "give --socket a short path in a folder that exists");
 	if (a->o->load_ns) /* without it the agent is of use, too */
-		(void)load_page_open(&a->load, a->book, "/proc", a->o->load_ns, a->log);
+		(void)load_page_open(&a->load, a->book, "/proc", a->o->load_ns, &load_kmod, a->log);
 	rc = events_open(a);
 	return rc ? setup_fail(a->log, "the event loop", rc, SETUP_FREE_MEMORY) : 0;
 }

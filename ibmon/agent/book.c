@@ -404,6 +404,11 @@ void book_load_put(struct book *b, struct load_record *r)
 	record_write(&b->load->record, &r->head, REGION_LOAD, sizeof(*r));
 }
 
+struct load_record *book_load_record(struct book *b)
+{
+	return &b->load->record;
+}
+
 /* Update *ref if the page has moved. 0 or -errno. */
 static int renew_page(struct book *b, const void *mem, struct guest_ref *ref, bool *moved)
 {

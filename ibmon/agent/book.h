@@ -60,6 +60,8 @@ void book_latency_put(struct book *b, unsigned int index, const struct guest_lat
 int book_load_open(struct book *b);
 /* Replace its record: that of *r, whose head is filled in. Needs no begin and end. */
 void book_load_put(struct book *b, struct load_record *r);
+/* The record in that page: what fills it in place of book_load_put. */
+struct load_record *book_load_record(struct book *b);
 
 /*
  * Heartbeat, and a check whether pages have moved; not between begin and end. 1: the

@@ -22,11 +22,13 @@
 #define LOADMON_PERIOD_MAX_NS 10000000000ull /* 10 s */
 #define LOADMON_PERIOD_NS     1000000u	     /* instead of 0 */
 
+#define LOADMON_ALIGN 64u
+
 #define LOADMON_NO_OFFSET  0xffffffffu
 #define LOADMON_OFFSET_MAX 8192u /* above it is no offset in a struct rq */
 
 struct loadmon_fill {
-	uint64_t record;    /* address of a struct load_record: a multiple of 256 */
+	uint64_t record;    /* its address: a multiple of LOADMON_ALIGN; all of it in one page */
 	uint64_t period_ns; /* LOADMON_PERIOD_MIN_NS .. MAX_NS; 0: LOADMON_PERIOD_NS */
 	uint32_t node;	    /* its number, below REGION_NODES_MAX */
 	/*

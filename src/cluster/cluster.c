@@ -423,7 +423,7 @@ int cluster_open(struct cluster **out, const struct daemon_conf *conf, const cha
 	snprintf(c->hostname, sizeof(c->hostname), "%s", hostname);
 	c->publish_due = now;
 	c->worked = now;
-	c->epoll = c->worker.epoll = c->worker.member_fd = c->worker.filler_handle = -1;
+	c->epoll = c->worker.epoll = c->worker.member_fd = c->worker.fill.handle = -1;
 	rc = open_parts(c, conf->state_dir, now, e);
 	if (rc) {
 		cluster_close(c); /* it closes what was opened until then */

@@ -200,10 +200,7 @@ struct worker {
 	struct load *load; /* NULL: this host itself is no node */
 	uint64_t load_beat;
 	struct mono load_sampled;
-	const struct load_filler *filler; /* NULL: by load.source none is asked */
-	struct load_choice choice;	  /* while it fills, nothing is sampled here */
-	int filler_handle;
-	uint32_t running_offset;       /* of loadmon_fill */
+	struct load_fill fill;	       /* by the module; while it fills, nothing is sampled here */
 	struct load_buffers *loads;    /* from the sampler */
 	struct guest_node *guest_node; /* guest_nodes of them */
 	uint32_t guest_nodes;
@@ -224,7 +221,7 @@ struct worker {
 	struct hostset stale;		   /* hosts of which control has old copies */
 };
 
-/* conf, x and notices are set; epoll, member_fd and filler_handle are -1. 0 or -errno and e. */
+/* conf, x and notices are set; epoll, member_fd and fill.handle are -1. 0 or -errno and e. */
 int worker_open(struct worker *w, const struct cluster_key *key, const char *state_dir,
 		struct mono now, struct conf_error *e);
 /* Also after an error of worker_open. */
@@ -247,7 +244,6 @@ void worker_publish_nodes(struct worker *w);
  */
 void worker_load(struct worker *w, struct mono now, int64_t wall_ns);
 /* Let the module go, if it fills the record. */
-void worker_end_load(struct worker *w);
 /* The guests of this host that are nodes, before the sampler runs: 0 or -ENOMEM. */
 int worker_open_guests(struct worker *w);
 void worker_close_guests(struct worker *w);

@@ -52,12 +52,15 @@ static bool take(struct worker *w, struct guest_node *g, const struct guest_load
 		 const struct load_record *r)
 {
 	struct mono at = { r->sampled_ns };
+	uint32_t source = g->claim.record.source;
 
 	if (!of->claims) {
 		forget(g);
 		return false;
 	}
 	g->page_rc = load_claim_take(&g->claim, &of->page, of->vcpus, at);
+	if (source != g->claim.record.source) /* its times begin anew, and must be proven again */
+		g->agree.began = g->agree.proven = false;
 	if (g->page_rc == 1)
 		compare(w, g, r);
 	else if (g->page_rc == -EPROTO || g->page_rc == -ERANGE || g->page_rc == -ESTALE)

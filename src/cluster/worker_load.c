@@ -74,55 +74,31 @@ static void note_refusal(struct worker *w, int rc, struct mono now, int64_t wall
 	tell(w, text, now, wall_ns);
 }
 
-static void ask_filler(struct worker *w, struct mono now, int64_t wall_ns)
-{
-	const struct loadmon_fill fill = {
-		.record = (uint64_t)(uintptr_t)own_record(w),
-		.period_ns = (uint64_t)w->conf->load.period_ns,
-		.node = (uint32_t)cluster_own_node(w->conf)->number,
-		.running_offset = w->running_offset,
-	};
-	int rc = w->filler->begin(&fill);
-
-	if (rc < 0) {
-		load_choice_refused(&w->choice, now);
-		note_refusal(w, rc, now, wall_ns);
-		return;
-	}
-	w->filler_handle = rc;
-	load_choice_fills(&w->choice, own_beat(w), now);
-}
-
 /* Does the module fill the record? If it no longer does, the record is the worker's again. */
 static bool is_filled(struct worker *w, struct mono now, int64_t wall_ns)
 {
-	struct load_choice *c = &w->choice;
+	struct loadmon_fill *what = &w->fill.what;
+	int rc;
 
-	if (!w->filler)
-		return false;
-	if (c->filling && load_choice_unchanged(c, own_beat(w), w->conf->load.period_ns, now)) {
-		worker_end_load(w);
+	what->record = (uint64_t)(uintptr_t)own_record(w);
+	what->period_ns = (uint64_t)w->conf->load.period_ns;
+	what->node = (uint32_t)cluster_own_node(w->conf)->number;
+	if (load_fill_lost(&w->fill, own_beat(w), now)) {
 		w->load_beat = own_beat(w);
 		w->load_sampled = now;
 		tell(w, "the kernel module no longer fills its load record: its beat is unchanged",
 		     now, wall_ns);
 	}
-	if (load_choice_asks(c, now))
-		ask_filler(w, now, wall_ns);
-	return c->filling;
+	rc = load_fill_ask(&w->fill, own_beat(w), now);
+	if (rc)
+		note_refusal(w, rc, now, wall_ns);
+	return w->fill.choice.filling;
 }
 
 void worker_load(struct worker *w, struct mono now, int64_t wall_ns)
 {
 	if (!is_filled(w, now, wall_ns) && w->conf->load.source != CLUSTER_LOAD_KLM)
 		sample(w, now, wall_ns);
-}
-
-void worker_end_load(struct worker *w)
-{
-	if (w->filler_handle >= 0)
-		w->filler->end(w->filler_handle);
-	w->filler_handle = -1;
 }
 
 /* --- of all nodes ------------------------------------------------------------------ */

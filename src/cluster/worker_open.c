@@ -151,8 +151,8 @@ static int open_load(struct worker *w, struct conf_error *e)
 		return 0;
 	w->load_ops = &load_proc;
 	if (w->conf->load.source != CLUSTER_LOAD_ULM) {
-		w->filler = &load_kmod;
-		w->running_offset = load_running_offset("/sys/kernel/btf/vmlinux");
+		w->fill.filler = &load_kmod;
+		w->fill.what.running_offset = load_running_offset("/sys/kernel/btf/vmlinux");
 	}
 	rc = w->load_ops->open(&w->load, "/proc", text);
 	if (rc)
@@ -218,7 +218,7 @@ int worker_open(struct worker *w, const struct cluster_key *key, const char *sta
 void worker_close(struct worker *w)
 {
 	peers_close(w->peers);
-	worker_end_load(w); /* it writes to memory of the transport */
+	load_fill_end(&w->fill); /* it writes to memory of the transport */
 	if (w->member)
 		w->member_ops->close(w->member);
 	transport_close(w->t);

@@ -284,14 +284,15 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 
 static bool is_valid(const struct loadmon_fill *a)
 {
-	return a->record % sizeof(struct load_record) == 0 && a->node < REGION_NODES_MAX &&
-	       !a->reserved[0] && !a->reserved[1] && a->period_ns >= LOADMON_PERIOD_MIN_NS &&
-	       a->period_ns <= LOADMON_PERIOD_MAX_NS &&
+	return a->record % LOADMON_ALIGN == 0 &&
+	       offset_in_page(a->record) <= PAGE_SIZE - sizeof(struct load_record) &&
+	       a->node < REGION_NODES_MAX && !a->reserved[0] && !a->reserved[1] &&
+	       a->period_ns >= LOADMON_PERIOD_MIN_NS && a->period_ns <= LOADMON_PERIOD_MAX_NS &&
 	       (a->running_offset == LOADMON_NO_OFFSET ||
 		(a->running_offset % 4 == 0 && a->running_offset < LOADMON_OFFSET_MAX));
 }
 
-/* 256 divides a page, so the record is in one. */
+/* The record is in one page: is_valid(). */
 static int pin(struct filler *f, u64 address)
 {
 	struct page *page;

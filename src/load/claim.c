@@ -33,11 +33,16 @@ static bool in_range(const struct load_record *r, uint32_t vcpus)
 	       r->period_ns >= GUEST_LOAD_PERIOD_MIN_NS && r->period_ns <= GUEST_LOAD_PERIOD_MAX_NS;
 }
 
-/* iowait may go back on an honest guest: the kernel's times of idle CPUs do. */
+/*
+ * iowait may go back on an honest guest: the kernel's times of idle CPUs do. Another source has
+ * times of its own.
+ */
 static bool went_back(const struct load_claim *c, const struct load_record *r)
 {
 	const struct load_record *was = &c->record;
 
+	if (was->source != r->source)
+		return false;
 	return was->beat && (r->sampled_ns <= c->guest_ns || r->busy_ns < was->busy_ns ||
 			     r->irq_ns < was->irq_ns || r->softirq_ns < was->softirq_ns ||
 			     r->steal_ns < was->steal_ns || r->wait_ns < was->wait_ns);

@@ -30,6 +30,33 @@ extern const struct load_filler load_kmod;
  */
 uint32_t load_running_offset(const char *file);
 
+/* --- one record that the module may fill (fill.c) -------------------------------------- */
+
+struct load_choice {
+	bool filling;
+	uint64_t beat;
+	struct mono began, moved; /* while it fills */
+	struct mono again;	  /* when it is asked again */
+	int64_t pause_ns;	  /* the last one; 0: its beat was never unchanged for too long */
+};
+
+struct load_fill {
+	const struct load_filler *filler; /* NULL: it is never asked */
+	struct loadmon_fill what;
+	struct load_choice choice; /* .filling: the record is the module's, and not the caller's */
+	int handle;		   /* -1: none */
+};
+
+/*
+ * Call both in each period, with the record's beat. True: the module was let go just now, since its
+ * beat is unchanged for too long; the record is the caller's again.
+ */
+bool load_fill_lost(struct load_fill *f, uint64_t beat, struct mono now);
+/* Ask the module, when it is time. 0; -errno: it was asked, and does not fill. */
+int load_fill_ask(struct load_fill *f, uint64_t beat, struct mono now);
+/* Let it go, if it fills. */
+void load_fill_end(struct load_fill *f);
+
 /* --- the choice (choose.c), pure ---------------------------------------------------- */
 
 /*
@@ -39,14 +66,6 @@ uint32_t load_running_offset(const char *file);
  * again after a pause. The pause doubles, from a second to a minute, each time that this happens
  * within 10 s of filling.
  */
-struct load_choice {
-	bool filling;
-	uint64_t beat;
-	struct mono began, moved; /* while it fills */
-	struct mono again;	  /* when it is asked again */
-	int64_t pause_ns;	  /* the last one; 0: its beat was never unchanged for too long */
-};
-
 int64_t load_choice_patience(int64_t period_ns);
 /* Must the module be asked now? */
 bool load_choice_asks(const struct load_choice *c, struct mono now);

@@ -8,6 +8,7 @@ libload_a_SOURCES = \
 	src/load/btf.c src/load/btf.h \
 	src/load/choose.c \
 	src/load/claim.c src/load/claim.h \
+	src/load/fill.c \
 	src/load/hv.c \
 	src/load/index.c src/load/index.h \
 	src/load/kmod.c src/load/kmod.h \

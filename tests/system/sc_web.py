@@ -3,7 +3,7 @@
 
 Each guest runs nginx, which compresses a page for each request. Beside the nginx of n1 16 processes
 burn CPU. wrk asks by turns under equal weights (mode equal) and under weights that follow the loads
-(mode act). Then n1 lies: its agent reads a /proc/stat that stands still, as if the guest were idle.
+(mode act). The kernel module in n1 fills the agent's page. Then n1 lies: its agent reads a /proc/stat that stands still, as if the guest were idle.
 """
 import csv
 import json
@@ -12,6 +12,7 @@ import re
 import subprocess
 
 import cpio
+import sc_kmod
 from bed import Guest, Skipped, at_once, check, wait_for
 from daemon import Daemon, start_agent
 
@@ -143,6 +144,23 @@ def node(d, name):
 # --- the scenario ------------------------------------------------------------------------------
 
 
+def module(vm, d, g):
+    """The figures of n1 come from its kernel, and without it from /proc again."""
+    sc_kmod.build(vm)
+    g.sh("busybox wget -q -O /tmp/loadmon.ko http://%s:8080/resex_loadmon.ko && insmod /tmp/loadmon.ko" % DOM0)
+    seen = wait_for("klm of n1", 30, lambda: node(d, "n1")["source"] == "klm" and node(d, "n1"), 0.2)
+    check(seen["running"] >= BURNERS and not seen["note"], "n1 by its module: %s" % seen)
+    set_mode(vm, "act")
+    got = load(vm)
+    vm.note("by the module: %s; %s" % (got, vm.sh("resex load-list; resex why --node n1")))
+    check(node(d, "n1")["source"] == "klm", "the module fills no more: %s" % node(d, "n1"))
+    check(got["n1"] < 20, "n1 is not spared: %s" % got)
+    g.sh("echo 1 >/sys/module/resex_loadmon/parameters/hold; i=0; until rmmod resex_loadmon 2>/dev/null || "
+         "[ $i -ge 100 ]; do usleep 100000; i=$((i+1)); done; [ $i -lt 100 ]")
+    wait_for("ulm of n1", 30, lambda: node(d, "n1")["source"] == "ulm", 0.2)
+    check("disagrees" not in node(d, "n1")["flags"], "another source is taken for a lie: %s" % node(d, "n1"))
+
+
 def lies(vm, d, g):
     """n1 says that it is idle, and is taken for what the hypervisor sees."""
     g.sh("kill $(cat /tmp/agent.pid); cat /proc/stat >/tmp/stat; mount --bind /tmp/stat /proc/stat")
@@ -176,6 +194,7 @@ def web(vm):
                 seen[mode].append(load(vm))
                 vm.note("%s: %s" % (mode, seen[mode][-1]))
                 vm.note(vm.sh("resex balance-list; resex why --node n1; resex load-list"))
+        module(vm, d, guests[0])
         liar = lies(vm, d, guests[0])
     check(weights(vm) == [100] * 4, "weights after the end of resexd: %s" % weights(vm))
     least = {mode: min(r["p99_ms"] for r in rows) for mode, rows in seen.items()}

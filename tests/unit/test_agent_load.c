@@ -7,6 +7,7 @@
 #include "ibmon/agent/load_page.h"
 #include "ibmon/registry.h"
 #include "src/load/claim.h"
+#include "src/shared/record.h"
 #include "tests/unit/tmpdir.h"
 #include "tests/unit/unit.h"
 
@@ -23,6 +24,28 @@ struct rig {
 	struct mono now;
 };
 
+/* The kernel module, or its absence. */
+static struct {
+	int rc; /* what it answers */
+	int begun, ended;
+	struct loadmon_fill asked;
+} kernel;
+
+static int module_begin(const struct loadmon_fill *f)
+{
+	kernel.asked = *f;
+	kernel.begun++;
+	return kernel.rc;
+}
+
+static void module_end(int handle)
+{
+	assert_int_equal(handle, kernel.rc);
+	kernel.ended++;
+}
+
+static const struct load_filler module = { module_begin, module_end };
+
 static void write_stat(struct rig *r, const char *text)
 {
 	tmp_write(&r->proc, "stat", text);
@@ -35,6 +58,8 @@ static int rig_open(void **state)
 	FILE *f;
 
 	assert_non_null(r);
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.rc = -ENOENT;
 	tmp_open(&r->proc);
 	tmp_open(&r->dir);
 	strcpy(file, tmp_at(&r->dir, "pages"));
@@ -100,7 +125,8 @@ static int take(struct rig *r)
 
 static void open_load(struct rig *r)
 {
-	assert_int_equal(load_page_open(&r->load, r->book, r->proc.path, 10 * MS, &r->log), 0);
+	assert_int_equal(load_page_open(&r->load, r->book, r->proc.path, 10 * MS, &module, &r->log),
+			 0);
 }
 
 TEST_WITH(load_page__sampled__is_what_dom0_takes, rig_open, rig_close)
@@ -169,17 +195,73 @@ TEST_WITH(load_page__sample_that_fails__leaves_the_record, rig_open, rig_close)
 	assert_int_equal(r->claim.record.cpus, 1);
 }
 
+static void kernel_fills(void)
+{
+	struct load_record *to = (struct load_record *)(uintptr_t)kernel.asked.record, r = *to;
+
+	r.source = LOAD_KLM;
+	r.cpus = 1;
+	r.beat++;
+	r.sampled_ns += 10 * MS;
+	r.period_ns = 10 * MS;
+	record_write(to, &r.head, REGION_LOAD, sizeof(r));
+}
+
+TEST_WITH(load_page__filled_by_the_module__is_not_sampled_and_then_again, rig_open, rig_close)
+{
+	struct rig *r = *state;
+	uint64_t beat;
+
+	kernel.rc = 5;
+	open_load(r);
+	load_page_sample(r->load, r->now);
+	assert_int_equal(kernel.begun, 1);
+	assert_int_equal(kernel.asked.record % LOADMON_ALIGN, 0);
+	assert_true(kernel.asked.record % GUEST_PAGE <= GUEST_PAGE - sizeof(struct load_record));
+	assert_int_equal(kernel.asked.period_ns, 10 * MS);
+	assert_int_equal(take(r), -ENOMSG);
+	for (int i = 0; i < 500; i++) {
+		kernel_fills();
+		load_page_sample(r->load, r->now);
+		assert_int_equal(take(r), 1);
+		assert_int_equal(r->claim.record.source, LOAD_KLM);
+	}
+	beat = r->claim.record.beat;
+	/* It hangs: it is let go, and /proc is read. */
+	for (int i = 0; i < 99; i++) {
+		load_page_sample(r->load, r->now);
+		assert_int_equal(take(r), 0);
+	}
+	for (int i = 0; i < 2; i++)
+		load_page_sample(r->load, mono_add(r->now, 10 * MS));
+	assert_true(kernel.begun == 1 && kernel.ended == 1);
+	assert_int_equal(take(r), 1);
+	assert_int_equal(r->claim.record.source, LOAD_ULM);
+	assert_int_equal(r->claim.record.beat, beat + 2);
+	assert_false(r->claim.record.flags & LOAD_OVERRUN);
+	/* It is asked again, and let go at the end. */
+	for (int i = 0; i < 110; i++) {
+		load_page_sample(r->load, r->now);
+		r->now.ns += 10 * MS;
+	}
+	assert_int_equal(kernel.begun, 2);
+	load_page_close(r->load);
+	r->load = NULL;
+	assert_int_equal(kernel.ended, 2);
+}
+
 TEST_WITH(load_page__without_proc_or_pages__is_none_and_the_book_goes_on, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct guest_ref ref;
 	void *mem;
 
-	assert_int_equal(load_page_open(&r->load, r->book, "/none", 10 * MS, &r->log), -ENOENT);
+	assert_int_equal(load_page_open(&r->load, r->book, "/none", 10 * MS, NULL, &r->log),
+			 -ENOENT);
 	assert_int_equal(load_ref(r).type, GUEST_REF_NONE);
 	while (!pages_file.get(r->pages, &mem, &ref))
 		;
-	assert_int_equal(load_page_open(&r->load, r->book, r->proc.path, 10 * MS, &r->log),
+	assert_int_equal(load_page_open(&r->load, r->book, r->proc.path, 10 * MS, &module, &r->log),
 			 -ENOSPC);
 	assert_int_equal(load_ref(r).type, GUEST_REF_NONE);
 	assert_int_equal(book_beat(r->book), 0);

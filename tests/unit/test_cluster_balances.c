@@ -59,7 +59,7 @@ static struct sites *open_sites(void **state, int n, const char *first)
 				    : MORE(N12 ", " N(3, "s3")));
 		site_open(s, i);
 		s->at[i].c->worker.load_ops = &by_test;
-		s->at[i].c->worker.filler = NULL;
+		s->at[i].c->worker.fill.filler = NULL;
 		busy[i] = 300;
 	}
 	return s;

@@ -159,6 +159,29 @@ static uint64_t alarms(struct rig *g)
 	return n;
 }
 
+/* The kernel module of the guest fills the page, or no longer does: its times are others. */
+TEST_WITH(claim__of_another_source__is_proven_again_and_is_no_lie, open_rig, close_rig)
+{
+	struct rig *g = *state;
+
+	pass(g, 3 * NS_PER_S);
+	is_agent(g);
+	for (int i = 0; i < 3; i++) {
+		uint32_t source = i % 2 ? LOAD_ULM : LOAD_KLM;
+
+		g->r.source = source;
+		g->r.busy_ns = i == 0 ? 0 : g->r.busy_ns + 7 * NS_PER_S;
+		g->r.steal_ns = g->r.wait_ns = 0;
+		pass(g, 400 * MS);
+		assert_int_equal(seen(g, 1).load->source, LOAD_HV);
+		assert_false(sources(g)->believed);
+		pass(g, 2 * NS_PER_S);
+		assert_int_equal(seen(g, 2).load->source, source);
+		assert_true(sources(g)->believed);
+	}
+	assert_int_equal(alarms(g), 0);
+}
+
 TEST_WITH(claim__of_an_honest_guest__is_published_after_a_second, open_rig, close_rig)
 {
 	struct rig *g = *state;

@@ -127,11 +127,10 @@ static struct load_record *open_beside(struct sites *s, int rc)
 	module.rc = rc;
 	site_open(s, 1);
 	w = &s->at[1].c->worker;
-	if (w->filler_handle >= 0) /* this machine has the module */
-		worker_end_load(w);
-	w->filler = &filler;
-	w->running_offset = 4;
-	w->choice = (struct load_choice){ .filling = false };
+	load_fill_end(&w->fill); /* this machine may have the module */
+	w->fill = (struct load_fill){ .filler = &filler,
+				      .what = { .running_offset = 4 },
+				      .handle = -1 };
 	return transport_part(w->t, TRANSPORT_LOAD);
 }
 

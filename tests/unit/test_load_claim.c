@@ -272,6 +272,8 @@ RIG_TEST(claim__time_or_clock_that_went_back__is_refused)
 	GIVES(-ESTALE, x->r.steal_ns--);
 	GIVES(-ESTALE, x->r.wait_ns--);
 	GIVES(0, x->r.iowait_ns--); /* the kernel's may */
+	/* Those of another source are others. */
+	GIVES(0, (x->r.source = LOAD_KLM, x->r.sampled_ns = 5, x->r.busy_ns--, x->r.wait_ns = 0));
 #undef GIVES
 }
 
