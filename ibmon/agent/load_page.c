@@ -66,7 +66,7 @@ void load_page_close(struct load_page *l)
 	free(l);
 }
 
-/* Where in struct rq the kernel counts tasks takes some ms to find, and only the module needs it. */
+/* Where in struct rq the kernel counts tasks: found in some ms, and only for the module. */
 static void find_running(struct load_page *l)
 {
 	if (l->fill.what.running_offset == LOADMON_NO_OFFSET && !access(LOADMON_PATH, F_OK))
