@@ -112,11 +112,12 @@ void notices_members(struct notices *n, const struct member_view *v, int64_t wal
 void notices_member_note(struct notices *n, const char *note, const struct member_view *v,
 			 int64_t wall_ns);
 
-/* The record of this host, and those of its guests. */
+/* The record of this host, and those of its guests, with the slot of each. */
 void publish_host(const struct cluster_conf *conf, const struct guests *gs,
 		  const struct snapshot *sn, struct region_host *out);
 uint32_t publish_guests(const struct guests *gs, const struct snapshot *sn,
-			struct region_guest out[static REGION_GUESTS_MAX]);
+			struct region_guest out[static REGION_GUESTS_MAX],
+			uint32_t slot[static REGION_GUESTS_MAX]);
 uint32_t publish_services(const struct cluster_conf *conf,
 			  struct region_service out[static CLUSTER_SERVICES_MAX]);
 

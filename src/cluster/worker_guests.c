@@ -4,8 +4,9 @@
  * (LOAD_HV) or as the guest says it (worker_claims.c), in the part "load" of its region, beside the
  * host's own (worker_load.c).
  *
- *	control --names of guests, with each publication-->  which domain a node is
- *	sampler --figures of domains, each load.period---->  load record
+ *	control --names of guests, with each publication-->  which domain and slot a node is
+ *	these slots ---------------------------------------->  sampler
+ *	sampler --figures of their domains, each load.period-> load record
  *
  * A node is a guest's name. A domain of that name with another id or UUID begins a new history:
  * its beat begins at 1 again, so readers do not compare it with the one before. Of a guest that
@@ -78,22 +79,33 @@ static const struct region_guest *find_guest(const struct publication *p, const 
 	return NULL;
 }
 
+/* r: what control says of the guest of that name; NULL: there is none. */
+static void name_guest(struct guest_node *g, const struct region_guest *r)
+{
+	if (!r) {
+		g->domid = 0; /* dom0 is no guest */
+		return;
+	}
+	if (g->domid == r->domid && !memcmp(g->uuid, r->uuid, sizeof(g->uuid)))
+		return;
+	end_history(g);
+	g->domid = r->domid;
+	memcpy(g->uuid, r->uuid, sizeof(g->uuid));
+}
+
 void worker_name_guests(struct worker *w, const struct publication *p)
 {
-	for (uint32_t i = 0; i < w->guest_nodes; i++) {
-		struct guest_node *g = &w->guest_node[i];
-		const struct region_guest *r = find_guest(p, g->name);
+	uint64_t wanted[FLOW_GUESTS_MAX / 64] = { 0 };
 
-		if (!r) {
-			g->domid = 0; /* dom0 is no guest */
-			continue;
-		}
-		if (g->domid == r->domid && !memcmp(g->uuid, r->uuid, sizeof(g->uuid)))
-			continue;
-		end_history(g);
-		g->domid = r->domid;
-		memcpy(g->uuid, r->uuid, sizeof(g->uuid));
+	for (uint32_t i = 0; i < w->guest_nodes; i++) {
+		const struct region_guest *r = find_guest(p, w->guest_node[i].name);
+
+		name_guest(&w->guest_node[i], r);
+		if (r)
+			wanted[p->slot[r - p->guest] / 64] |= 1ull << (p->slot[r - p->guest] % 64);
 	}
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX / 64; i++)
+		atomic_store_explicit(&w->loads->wanted[i], wanted[i], memory_order_relaxed);
 }
 
 /* --- samples ----------------------------------------------------------------------------- */
