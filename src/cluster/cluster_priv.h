@@ -160,15 +160,13 @@ struct guest_vcpu {
 
 /* A guest of this host that is a node. */
 struct guest_node {
-	uint32_t number;
 	char name[REGION_NAME]; /* of the guest */
 	uint32_t domid;		/* of this name, as control says; 0: there is none */
 	uint8_t uuid[16];
 	bool up;	   /* the sampler's newest figures have it; so published */
 	struct load *load; /* of load_hv; NULL: no sample of this domain yet */
 	struct load_guest figures;
-	uint64_t beat;
-	struct mono sampled;
+	struct load_series series;
 	struct load_record hv; /* the hypervisor's newest; beat 0: none */
 	struct load_window hv_window, said_window;
 	struct load_claim claim;
@@ -199,8 +197,7 @@ struct worker {
 	struct mono beat_due, scan_due, load_due;
 	const struct load_ops *load_ops;
 	struct load *load; /* NULL: this host itself is no node */
-	uint64_t load_beat;
-	struct mono load_sampled;
+	struct load_series load_series;
 	const struct load_filler *filler; /* NULL: by load.source none is asked */
 	struct load_choice choice;	  /* while it fills, nothing is sampled here */
 	int filler_handle;

@@ -99,7 +99,7 @@ bool worker_claim(struct worker *w, struct guest_node *g, const struct guest_loa
 		uint64_t beat = r->beat;
 
 		*r = g->claim.record;
-		r->node = g->number;
+		r->node = g->series.node;
 		r->beat = beat;
 		if (w->simulated)
 			r->flags |= LOAD_SIMULATED;
@@ -134,7 +134,7 @@ void worker_pass_sources(struct worker *w)
 		return;
 	for (uint32_t i = 0; i < w->guest_nodes; i++) {
 		const struct guest_node *g = &w->guest_node[i];
-		struct cluster_sources *s = &to[g->number];
+		struct cluster_sources *s = &to[g->series.node];
 
 		put_source(&s->hv, &g->hv, &g->hv_window);
 		put_source(&s->agent, &g->claim.record, &g->said_window);
