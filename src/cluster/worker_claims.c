@@ -19,7 +19,7 @@ static void compare(struct worker *w, struct guest_node *g, const struct load_re
 {
 	const struct load_record *said = &g->claim.record;
 	struct load_used u = { .at = { r->sampled_ns },
-			       .used_ns = load_claim_used(said),
+			       .used_ns = load_cpu_ns(said),
 			       .steal_ns = said->steal_ns,
 			       .cpu_ns = r->busy_ns,
 			       .wait_ns = r->wait_ns,
