@@ -100,10 +100,11 @@ void load_plan_nodes(struct load_plan *p, uint32_t nodes)
 
 uint64_t load_bound(const struct load_plan *p, uint64_t random_tps)
 {
-	uint64_t m = (uint64_t)p->web.nodes * p->web.cpus, n = p->web.clients;
+	const struct web_conf *w = &p->web;
+	uint64_t m = (uint64_t)w->nodes * w->cpus, n = w->clients;
+	bool is_closed = n && !w->arrivals && !w->think_ns;
 
-	return n && !p->web.arrivals && !p->web.think_ns ? random_tps * (n + m - 1) / n
-							 : UINT64_MAX;
+	return is_closed && !w->loaded_nodes ? random_tps * (n + m - 1) / n : UINT64_MAX;
 }
 
 /*

@@ -116,7 +116,8 @@ int load_accuracy(const struct load_plan *p, struct load_accuracy *a);
  * No policy can serve more than this where random choice serves random_tps: M CPUs that have a
  * queue each, and N clients, are busy for N / (N + M - 1) of the time under random choice (a closed
  * network of product form). CPUs of one node share a queue, so random choice wastes less.
- * UINT64_MAX: an open loop, or one whose clients think, has no such bound.
+ * UINT64_MAX: there is no such bound in an open loop, where clients think, or on nodes that are
+ * loaded: random choice then loses to the other processes what a better policy gives to requests.
  */
 uint64_t load_bound(const struct load_plan *p, uint64_t random_tps);
 

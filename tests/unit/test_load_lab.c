@@ -61,6 +61,29 @@ TEST(policies__sixteen_frontends__have_the_same_order)
 	assert_true(tps(LOAD_BY_STALE_PLAIN) < tps(LOAD_BY_RANDOM));
 }
 
+/* Random choice wastes more on such nodes than the queue of a closed loop. */
+TEST(bound__of_loaded_nodes_open_loops_or_clients_that_think__is_none)
+{
+	struct load_plan closed, p;
+
+	load_plan_default(&closed);
+	/* 32 clients, 16 CPUs. */
+	assert_int_equal(load_bound(&closed, 3200), 4700);
+	p = closed;
+	load_plan_nodes(&p, 1);
+	assert_true(load_bound(&p, 3200) == UINT64_MAX);
+	load_plan_nodes(&p, 0);
+	assert_int_equal(load_bound(&p, 3200), 4700);
+	p.web.think_ns = NS_PER_MS;
+	assert_true(load_bound(&p, 3200) == UINT64_MAX);
+	p = closed;
+	p.web.clients = 0;
+	assert_true(load_bound(&p, 3200) == UINT64_MAX);
+	p = closed;
+	p.web.arrivals = 100;
+	assert_true(load_bound(&p, 3200) == UINT64_MAX);
+}
+
 /* Figure 6. */
 TEST(policies__loaded_nodes__are_spared)
 {
