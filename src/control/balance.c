@@ -70,17 +70,13 @@ static json_t *balance_row(const struct cluster *cl, uint32_t i, struct mono now
 int cmd_balance_list(struct call *c, const json_t *params, json_t **result)
 {
 	const struct cluster *cl = cluster_of(c);
-	json_t *arr;
 
 	(void)params;
 	if (!cl)
 		return c->exit;
-	arr = json_array();
-	for (uint32_t i = 0; i < cluster_conf(cl)->balances; i++)
-		json_array_append_new(arr, balance_row(cl, i, c->now));
 	*result = json_object();
 	put_cluster(*result, cl);
-	json_object_set_new(*result, "balances", arr);
+	put_rows(*result, "balances", cl, cluster_conf(cl)->balances, c->now, balance_row);
 	return 0;
 }
 
