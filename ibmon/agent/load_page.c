@@ -19,8 +19,7 @@ struct load_page {
 	struct load *load;
 	int64_t period_ns;
 	const struct log *log;
-	uint64_t beat;
-	struct mono sampled;
+	struct load_series series;
 	bool failed;	       /* the newest sample */
 	struct load_fill fill; /* by the module; while it fills, nothing is sampled here */
 };
@@ -79,12 +78,11 @@ static bool is_filled(struct load_page *l, struct mono now)
 	uint64_t beat = book_load_record(l->book)->beat;
 
 	if (load_fill_lost(&l->fill, beat, now)) {
-		l->beat = beat;
-		l->sampled = now;
+		l->series.beat = beat;
+		l->series.sampled = now;
 		log_msg(l->log, LOG_LVL_WARNING,
-			"the kernel module no longer fills the load page: its beat is unchanged, "
-			"so "
-			"/proc is read");
+			"the kernel module no longer fills the load page, since its beat is "
+			"unchanged: /proc is read");
 	}
 	if (l->fill.filler && load_choice_asks(&l->fill.choice, now))
 		find_running(l);
@@ -94,23 +92,15 @@ static bool is_filled(struct load_page *l, struct mono now)
 
 static void sample(struct load_page *l, struct mono now)
 {
-	struct load_record r = { .source = load_proc.source,
-				 .beat = l->beat + 1,
-				 .sampled_ns = now.ns,
-				 .period_ns = (uint64_t)l->period_ns };
-	int rc = load_proc.sample(l->load, &r);
+	struct load_record r;
+	int rc = load_sample(&l->series, &load_proc, l->load, l->period_ns, now, &r);
 
 	if (rc && !l->failed)
 		log_msg(l->log, LOG_LVL_WARNING, "the load of this guest cannot be sampled: %s",
 			strerror(-rc));
 	l->failed = rc != 0;
-	if (rc)
-		return;
-	if (l->beat && mono_sub(now, l->sampled) >= 2 * l->period_ns)
-		r.flags |= LOAD_OVERRUN;
-	l->sampled = now;
-	l->beat = r.beat;
-	book_load_put(l->book, &r);
+	if (!rc)
+		book_load_put(l->book, &r);
 }
 
 void load_page_sample(struct load_page *l, struct mono now)

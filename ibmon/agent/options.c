@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <string.h>
 
 #include "ibmon/agent/options.h"
 #include "resex/agent_socket.h"

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "src/load/index.h"
+
 enum { COST_REQUESTS = 100 };
 
 #define COST_MIN_NS    NS_PER_S
@@ -57,28 +59,22 @@ uint32_t balancer_own(const struct balancer_history *h, uint32_t server, uint32_
 
 /* --- service time --------------------------------------------------------------------- */
 
-/* Not steal: it is no work of requests. */
-static uint64_t cpu_of(const struct load_record *r)
-{
-	return r->busy_ns + r->irq_ns + r->softirq_ns;
-}
-
 static void begin_cost(struct balancer_cost *c, const struct load_record *r, uint64_t served)
 {
 	c->base.source = r->source;
 	c->base.cpus = r->cpus;
 	c->base.sampled_ns = r->sampled_ns;
-	c->base.cpu_ns = cpu_of(r);
+	c->base.cpu_ns = load_cpu_ns(r);
 	c->base.served = served;
 }
 
 void balancer_cost_add(struct balancer_cost *c, const struct load_record *r, uint64_t served)
 {
-	uint64_t cpu = cpu_of(r) - c->base.cpu_ns, requests = served - c->base.served;
+	uint64_t cpu = load_cpu_ns(r) - c->base.cpu_ns, requests = served - c->base.served;
 	bool few = requests < COST_REQUESTS, old;
 	bool follows = r->source == c->base.source && r->cpus == c->base.cpus &&
 		       c->base.sampled_ns >= 0 && r->sampled_ns >= c->base.sampled_ns &&
-		       cpu_of(r) >= c->base.cpu_ns && served >= c->base.served;
+		       load_cpu_ns(r) >= c->base.cpu_ns && served >= c->base.served;
 
 	old = follows && r->sampled_ns - c->base.sampled_ns >= COST_MAX_NS;
 	if (!follows || (old && few)) {

@@ -33,7 +33,7 @@ static void publish(struct cluster *c, const struct snapshot *sn, struct mono no
 	struct publication *p = &c->x->publication[c->x->publication_at.back];
 
 	p->made = now;
-	p->guests = publish_guests(c->guests, sn, p->guest);
+	p->guests = publish_guests(c->guests, sn, p->guest, p->slot);
 	publish_host(c->conf, c->guests, sn, &p->host);
 	spsc_latest_put(&c->x->publication_at);
 }

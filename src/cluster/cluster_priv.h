@@ -112,11 +112,12 @@ void notices_members(struct notices *n, const struct member_view *v, int64_t wal
 void notices_member_note(struct notices *n, const char *note, const struct member_view *v,
 			 int64_t wall_ns);
 
-/* The record of this host, and those of its guests. */
+/* The record of this host, and those of its guests, with the slot of each. */
 void publish_host(const struct cluster_conf *conf, const struct guests *gs,
 		  const struct snapshot *sn, struct region_host *out);
 uint32_t publish_guests(const struct guests *gs, const struct snapshot *sn,
-			struct region_guest out[static REGION_GUESTS_MAX]);
+			struct region_guest out[static REGION_GUESTS_MAX],
+			uint32_t slot[static REGION_GUESTS_MAX]);
 uint32_t publish_services(const struct cluster_conf *conf,
 			  struct region_service out[static CLUSTER_SERVICES_MAX]);
 
@@ -159,15 +160,13 @@ struct guest_vcpu {
 
 /* A guest of this host that is a node. */
 struct guest_node {
-	uint32_t number;
 	char name[REGION_NAME]; /* of the guest */
 	uint32_t domid;		/* of this name, as control says; 0: there is none */
 	uint8_t uuid[16];
 	bool up;	   /* the sampler's newest figures have it; so published */
 	struct load *load; /* of load_hv; NULL: no sample of this domain yet */
 	struct load_guest figures;
-	uint64_t beat;
-	struct mono sampled;
+	struct load_series series;
 	struct load_record hv; /* the hypervisor's newest; beat 0: none */
 	struct load_window hv_window, said_window;
 	struct load_claim claim;
@@ -198,8 +197,7 @@ struct worker {
 	struct mono beat_due, scan_due, load_due;
 	const struct load_ops *load_ops;
 	struct load *load; /* NULL: this host itself is no node */
-	uint64_t load_beat;
-	struct mono load_sampled;
+	struct load_series load_series;
 	struct load_fill fill;	       /* by the module; while it fills, nothing is sampled here */
 	struct load_buffers *loads;    /* from the sampler */
 	struct guest_node *guest_node; /* guest_nodes of them */

@@ -28,6 +28,7 @@ struct publication {
 	struct region_host host;
 	uint32_t guests;
 	struct region_guest guest[REGION_GUESTS_MAX];
+	uint32_t slot[REGION_GUESTS_MAX]; /* of guest[], for the sampler */
 };
 
 enum request_kind { REQUEST_BREAK, REQUEST_RELOAD };

@@ -92,7 +92,8 @@ static void put_guest(const struct guest_view *v, const struct snap_guest *s,
 }
 
 uint32_t publish_guests(const struct guests *gs, const struct snapshot *sn,
-			struct region_guest out[static REGION_GUESTS_MAX])
+			struct region_guest out[static REGION_GUESTS_MAX],
+			uint32_t slot[static REGION_GUESTS_MAX])
 {
 	uint32_t n = 0;
 
@@ -101,6 +102,7 @@ uint32_t publish_guests(const struct guests *gs, const struct snapshot *sn,
 	for (const struct guest_entry *g = guests_next(gs, NULL); g; g = guests_next(gs, g)) {
 		const struct guest_view v = guest_view(gs, g);
 
+		slot[n] = v.slot;
 		put_guest(&v, guests_snap(g, sn), &out[n++]);
 	}
 	return n;

@@ -19,7 +19,7 @@ static void compare(struct worker *w, struct guest_node *g, const struct load_re
 {
 	const struct load_record *said = &g->claim.record;
 	struct load_used u = { .at = { r->sampled_ns },
-			       .used_ns = load_claim_used(said),
+			       .used_ns = load_cpu_ns(said),
 			       .steal_ns = said->steal_ns,
 			       .cpu_ns = r->busy_ns,
 			       .wait_ns = r->wait_ns,
@@ -102,7 +102,7 @@ bool worker_claim(struct worker *w, struct guest_node *g, const struct guest_loa
 		uint64_t beat = r->beat;
 
 		*r = g->claim.record;
-		r->node = g->number;
+		r->node = g->series.node;
 		r->beat = beat;
 		if (w->simulated)
 			r->flags |= LOAD_SIMULATED;
@@ -137,7 +137,7 @@ void worker_pass_sources(struct worker *w)
 		return;
 	for (uint32_t i = 0; i < w->guest_nodes; i++) {
 		const struct guest_node *g = &w->guest_node[i];
-		struct cluster_sources *s = &to[g->number];
+		struct cluster_sources *s = &to[g->series.node];
 
 		put_source(&s->hv, &g->hv, &g->hv_window);
 		put_source(&s->agent, &g->claim.record, &g->said_window);

@@ -4,8 +4,9 @@
  * (LOAD_HV) or as the guest says it (worker_claims.c), in the part "load" of its region, beside the
  * host's own (worker_load.c).
  *
- *	control --names of guests, with each publication-->  which domain a node is
- *	sampler --figures of domains, each load.period---->  load record
+ *	control --names of guests, with each publication-->  which domain and slot a node is
+ *	these slots ---------------------------------------->  sampler
+ *	sampler --figures of their domains, each load.period-> load record
  *
  * A node is a guest's name. A domain of that name with another id or UUID begins a new history:
  * its beat begins at 1 again, so readers do not compare it with the one before. Of a guest that
@@ -29,7 +30,7 @@ int worker_open_guests(struct worker *w)
 	while ((n = cluster_next_own(w->conf, n)) != NULL) {
 		if (!*n->guest)
 			continue;
-		w->guest_node[w->guest_nodes].number = (uint32_t)n->number;
+		w->guest_node[w->guest_nodes].series.node = (uint32_t)n->number;
 		strcpy(w->guest_node[w->guest_nodes++].name, n->guest);
 	}
 	/* The sampler does not run yet. */
@@ -46,7 +47,7 @@ static void end_history(struct guest_node *g)
 	g->load = NULL;
 	g->vcpu = NULL;
 	g->room = g->next_vcpu = 0;
-	g->beat = g->rounds = 0;
+	g->series.beat = g->rounds = 0;
 	worker_end_claim(g);
 }
 
@@ -64,7 +65,7 @@ void worker_publish_nodes(struct worker *w)
 
 	for (uint32_t i = 0; i < w->guest_nodes; i++)
 		if (w->guest_node[i].up)
-			v[w->guest_node[i].number].flags |= REGION_NODE_UP;
+			v[w->guest_node[i].series.node].flags |= REGION_NODE_UP;
 	region_publish_nodes(&w->region, v, n);
 }
 
@@ -78,22 +79,33 @@ static const struct region_guest *find_guest(const struct publication *p, const 
 	return NULL;
 }
 
+/* r: what control says of the guest of that name; NULL: there is none. */
+static void name_guest(struct guest_node *g, const struct region_guest *r)
+{
+	if (!r) {
+		g->domid = 0; /* dom0 is no guest */
+		return;
+	}
+	if (g->domid == r->domid && !memcmp(g->uuid, r->uuid, sizeof(g->uuid)))
+		return;
+	end_history(g);
+	g->domid = r->domid;
+	memcpy(g->uuid, r->uuid, sizeof(g->uuid));
+}
+
 void worker_name_guests(struct worker *w, const struct publication *p)
 {
-	for (uint32_t i = 0; i < w->guest_nodes; i++) {
-		struct guest_node *g = &w->guest_node[i];
-		const struct region_guest *r = find_guest(p, g->name);
+	uint64_t wanted[FLOW_GUESTS_MAX / 64] = { 0 };
 
-		if (!r) {
-			g->domid = 0; /* dom0 is no guest */
-			continue;
-		}
-		if (g->domid == r->domid && !memcmp(g->uuid, r->uuid, sizeof(g->uuid)))
-			continue;
-		end_history(g);
-		g->domid = r->domid;
-		memcpy(g->uuid, r->uuid, sizeof(g->uuid));
+	for (uint32_t i = 0; i < w->guest_nodes; i++) {
+		const struct region_guest *r = find_guest(p, w->guest_node[i].name);
+
+		name_guest(&w->guest_node[i], r);
+		if (r)
+			wanted[p->slot[r - p->guest] / 64] |= 1ull << (p->slot[r - p->guest] % 64);
 	}
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX / 64; i++)
+		atomic_store_explicit(&w->loads->wanted[i], wanted[i], memory_order_relaxed);
 }
 
 /* --- samples ----------------------------------------------------------------------------- */
@@ -118,12 +130,7 @@ static const struct guest_load *find_load(const struct guest_node *g, const stru
 static int sample(struct worker *w, struct guest_node *g, const struct guest_load *of,
 		  struct mono at, struct mono now, int64_t wall_ns)
 {
-	int64_t period = w->conf->load.period_ns;
-	struct load_record r = { .node = g->number,
-				 .source = load_hv.source,
-				 .beat = g->beat + 1,
-				 .sampled_ns = at.ns,
-				 .period_ns = (uint64_t)period };
+	struct load_record r;
 	char text[128];
 	int rc = 0;
 
@@ -137,13 +144,9 @@ static int sample(struct worker *w, struct guest_node *g, const struct guest_loa
 	if (!g->load)
 		rc = load_hv.open(&g->load, &g->figures, text);
 	if (!rc)
-		rc = load_hv.sample(g->load, &r);
+		rc = load_sample(&g->series, &load_hv, g->load, w->conf->load.period_ns, at, &r);
 	if (rc)
 		return rc;
-	if (g->beat && mono_sub(at, g->sampled) >= 2 * period)
-		r.flags |= LOAD_OVERRUN;
-	g->beat = r.beat;
-	g->sampled = at;
 	if (worker_claim(w, g, of, &r, now, wall_ns))
 		region_publish_load(&w->region, &r);
 	return 0;

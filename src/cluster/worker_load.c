@@ -28,23 +28,14 @@ static void note_failure(struct worker *w, int rc, struct mono now, int64_t wall
 
 static void sample(struct worker *w, struct mono now, int64_t wall_ns)
 {
-	int64_t period = w->conf->load.period_ns;
-	struct load_record r = { .node = (uint32_t)cluster_own_node(w->conf)->number,
-				 .source = w->load_ops->source,
-				 .beat = w->load_beat + 1,
-				 .sampled_ns = now.ns,
-				 .period_ns = (uint64_t)period };
-	int rc = w->load_ops->sample(w->load, &r);
+	struct load_record r;
+	int rc = load_sample(&w->load_series, w->load_ops, w->load, w->conf->load.period_ns, now,
+			     &r);
 
-	if (rc) {
+	if (rc)
 		note_failure(w, rc, now, wall_ns);
-		return;
-	}
-	if (w->load_beat && mono_sub(now, w->load_sampled) >= 2 * period)
-		r.flags |= LOAD_OVERRUN;
-	w->load_sampled = now;
-	w->load_beat = r.beat;
-	region_publish_load(&w->region, &r);
+	else
+		region_publish_load(&w->region, &r);
 }
 
 /* --- the module, which writes the record itself -------------------------------------- */
@@ -84,8 +75,8 @@ static bool is_filled(struct worker *w, struct mono now, int64_t wall_ns)
 	what->period_ns = (uint64_t)w->conf->load.period_ns;
 	what->node = (uint32_t)cluster_own_node(w->conf)->number;
 	if (load_fill_lost(&w->fill, own_beat(w), now)) {
-		w->load_beat = own_beat(w);
-		w->load_sampled = now;
+		w->load_series.beat = own_beat(w);
+		w->load_series.sampled = now;
 		tell(w, "the kernel module no longer fills its load record: its beat is unchanged",
 		     now, wall_ns);
 	}

@@ -150,6 +150,7 @@ static int open_load(struct worker *w, struct conf_error *e)
 	if (!cluster_own_node(w->conf))
 		return 0;
 	w->load_ops = &load_proc;
+	w->load_series.node = (uint32_t)cluster_own_node(w->conf)->number;
 	if (w->conf->load.source != CLUSTER_LOAD_ULM) {
 		w->fill.filler = &load_kmod;
 		w->fill.what.running_offset = load_running_offset("/sys/kernel/btf/vmlinux");

@@ -73,17 +73,13 @@ static json_t *balance_row(const struct cluster *cl, uint32_t i, struct mono now
 int cmd_balance_list(struct call *c, const json_t *params, json_t **result)
 {
 	const struct cluster *cl = cluster_of(c);
-	json_t *arr;
 
 	(void)params;
 	if (!cl)
 		return c->exit;
-	arr = json_array();
-	for (uint32_t i = 0; i < cluster_conf(cl)->balances; i++)
-		json_array_append_new(arr, balance_row(cl, i, c->now));
 	*result = json_object();
 	put_cluster(*result, cl);
-	json_object_set_new(*result, "balances", arr);
+	put_rows(*result, "balances", cl, cluster_conf(cl)->balances, c->now, balance_row);
 	return 0;
 }
 
@@ -121,8 +117,11 @@ int cmd_balance_set(struct call *c, const json_t *params, json_t **result)
 		return c->exit;
 	while (mode && m <= CLUSTER_EQUAL && strcmp(mode, mode_names[m]) != 0)
 		m++;
-	if (!mode || m > CLUSTER_EQUAL)
+	if (!mode)
 		return call_fail(c, RESEX_USAGE, "mode: give act, observe or equal");
+	if (m > CLUSTER_EQUAL)
+		return call_fail(c, RESEX_USAGE, "mode is \"%.64s\": give act, observe or equal",
+				 mode);
 	if (cluster_balance_set(cl, (uint32_t)i, (enum cluster_balance_mode)m))
 		return call_fail(c, RESEX_FAILURE,
 				 "service \"%s\" could not be opened for balancing: see resex "
@@ -163,22 +162,49 @@ static void judge(const struct cluster *cl, uint32_t i, struct mono now, struct 
 	}
 }
 
+/* Does the hypervisor contradict the figure? Its own figure counts. */
+static bool is_contradicted(const struct load_record *l)
+{
+	return l->flags & LOAD_DISAGREES && l->source != LOAD_HV;
+}
+
+/* Do tasks decide, and not the index? As balancer_node() in src/cluster does it. */
+static bool is_by_tasks(const struct cluster_node_seen *n)
+{
+	const struct load_record *l = n->load;
+	bool used_more = *n->conf->guest &&
+			 (uint64_t)l->running * 1000 < (uint64_t)n->index * l->cpus;
+
+	return !(l->flags & LOAD_NO_RUNNING) && !is_contradicted(l) && !used_more;
+}
+
+static void tasks_text(const struct load_record *l, char *text, size_t size)
+{
+	snprintf(text, size, " with %u task%s on %u CPU%s", l->running, l->running == 1 ? "" : "s",
+		 l->cpus, l->cpus == 1 ? "" : "s");
+}
+
 static void load_text(const struct judged *j, char *text, size_t size)
 {
 	const struct cluster_node_seen *n = &j->node;
+	char tasks[64] = "";
 
-	if (!n->load)
+	if (!n->load) {
 		snprintf(text, size, "its load is not known (%s)", n->note);
-	else if (n->index < 0)
+		return;
+	}
+	if (n->index < 0) {
 		snprintf(text, size, "its load is not known before its second sample");
-	else
-		snprintf(text, size, "its load is %d.%03d by %s, %lld ms old%s", n->index / 1000,
-			 n->index % 1000, load_source_text(n->load->source),
-			 (long long)(n->age_ns / NS_PER_MS),
-			 n->state == CLUSTER_NODE_STALE ? ", which is stale"
-			 : (n->load->flags & LOAD_DISAGREES) && n->load->source != LOAD_HV
-				 ? ", and does not count: the hypervisor counted another"
-				 : "");
+		return;
+	}
+	if (is_by_tasks(n))
+		tasks_text(n->load, tasks, sizeof(tasks));
+	snprintf(text, size, "its load is %d.%03d by %s%s, %lld ms old%s", n->index / 1000,
+		 n->index % 1000, load_source_text(n->load->source), tasks,
+		 (long long)(n->age_ns / NS_PER_MS),
+		 n->state == CLUSTER_NODE_STALE ? ", which is stale"
+		 : is_contradicted(n->load) ? ", and does not count: the hypervisor counted another"
+					    : "");
 }
 
 static void decision_text(const struct judged *j, char *text, size_t size)

@@ -41,6 +41,16 @@ void put_cluster(json_t *o, const struct cluster *cl)
 	put_s(o, "cluster_note", cluster_note(cl));
 }
 
+void put_rows(json_t *o, const char *key, const struct cluster *cl, uint32_t n, struct mono now,
+	      json_t *(*row)(const struct cluster *, uint32_t, struct mono))
+{
+	json_t *arr = json_array();
+
+	for (uint32_t i = 0; i < n; i++)
+		json_array_append_new(arr, row(cl, i, now));
+	json_object_set_new(o, key, arr);
+}
+
 /* null: it is not known, since no READ was made since the newest change. */
 static void put_agree(json_t *o, const char *key, enum cluster_agree agree)
 {
@@ -254,16 +264,12 @@ static json_t *lock_row(const struct cluster *cl, uint32_t i, struct mono now)
 int cmd_lock_list(struct call *c, const json_t *params, json_t **result)
 {
 	const struct cluster *cl = cluster_of(c);
-	json_t *arr;
 
 	(void)params;
 	if (!cl)
 		return c->exit;
-	arr = json_array();
-	for (uint32_t i = 0; i < cluster_conf(cl)->services; i++)
-		json_array_append_new(arr, lock_row(cl, i, c->now));
 	*result = cluster_head(cl);
-	json_object_set_new(*result, "locks", arr);
+	put_rows(*result, "locks", cl, cluster_conf(cl)->services, c->now, lock_row);
 	return 0;
 }
 

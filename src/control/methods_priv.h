@@ -45,6 +45,10 @@ void put_diverges(json_t *o, const struct check_view *k);
 /* The state of the membership; NULL: this host is in no cluster. */
 void put_cluster(json_t *o, const struct cluster *cl);
 
+/* An array of row(cl, i, now), i from 0 to n - 1. */
+void put_rows(json_t *o, const char *key, const struct cluster *cl, uint32_t n, struct mono now,
+	      json_t *(*row)(const struct cluster *, uint32_t, struct mono));
+
 /* The cluster. NULL: c->exit and c->error say that this host is in none. */
 struct cluster *cluster_of(struct call *c);
 /* The parameter "node". NULL: c->exit and c->error say why. */

@@ -185,16 +185,12 @@ static int list_nodes(struct call *c, json_t **result,
 		      json_t *(*row)(const struct cluster *, uint32_t, struct mono))
 {
 	const struct cluster *cl = cluster_of(c);
-	json_t *arr;
 
 	if (!cl)
 		return c->exit;
-	arr = json_array();
-	for (uint32_t i = 0; i < cluster_conf(cl)->nodes; i++)
-		json_array_append_new(arr, row(cl, i, c->now));
 	*result = json_object();
 	put_cluster(*result, cl);
-	json_object_set_new(*result, "nodes", arr);
+	put_rows(*result, "nodes", cl, cluster_conf(cl)->nodes, c->now, row);
 	return 0;
 }
 

@@ -91,6 +91,7 @@ struct check_view {
 
 struct guest_view {
 	struct guest_key key;
+	uint32_t slot;
 	const char *name;
 	const char *uuid; /* as text */
 	uint32_t vcpus;

@@ -39,6 +39,7 @@ struct guest_view guest_view(const struct guests *gs, const struct guest_entry *
 {
 	return (struct guest_view){
 		.key = g->key,
+		.slot = g->slot,
 		.name = g->name,
 		.uuid = g->uuid,
 		.vcpus = g->vcpus,

@@ -15,11 +15,6 @@ void load_claim_forget(struct load_claim *c)
 	*c = (struct load_claim){ .looked = c->looked };
 }
 
-uint64_t load_claim_used(const struct load_record *r)
-{
-	return r->busy_ns + r->irq_ns + r->softirq_ns;
-}
-
 static bool in_range(const struct load_record *r, uint32_t vcpus)
 {
 	const uint64_t time[] = { r->busy_ns,  r->irq_ns,  r->softirq_ns,	   r->iowait_ns,

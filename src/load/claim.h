@@ -42,9 +42,6 @@ int load_claim_take(struct load_claim *c, const struct guest_load_page *copy, ui
 /* There is no page any more. */
 void load_claim_forget(struct load_claim *c);
 
-/* The CPU time that the guest says it used: the hypervisor's is without steal, too. */
-uint64_t load_claim_used(const struct load_record *r);
-
 /* What an error of load_claim_take() means: "..., of its agent's load page". */
 const char *load_claim_text(int rc);
 

@@ -25,6 +25,12 @@ enum {
 
 #define LOAD_INTERVAL_MAX_NS (60 * NS_PER_S)
 
+/* CPU time that the node's own work used: the hypervisor counts it without steal, too. */
+static inline uint64_t load_cpu_ns(const struct load_record *r)
+{
+	return r->busy_ns + r->irq_ns + r->softirq_ns;
+}
+
 /*
  * The index between two records of one node, older first. -EINVAL: they are of different nodes,
  * sources or numbers of CPUs, cpus is 0 or above LOAD_CPUS_MAX, the second is not newer by its time

@@ -27,14 +27,28 @@ struct load_ops {
 	int (*open)(struct load **l, const void *arg, char text[static 128]);
 	void (*close)(struct load *l);
 	/*
-	 * Fill in the times, gauges, cpus and flags of r, which is zero but for its node. Does not
-	 * block but for as long as the kernel takes to print its files. -errno: r is not to be
-	 * used; -EPROTO: a file, or the hypervisor, says what was not expected.
+	 * Fill in the times, gauges, cpus and flags of r, in which load_sample() has filled in the
+	 * rest. Does not block but for as long as the kernel takes to print its files. -errno: r
+	 * is not to be used; -EPROTO: a file, or the hypervisor, says what was not expected.
 	 */
 	int (*sample)(struct load *l, struct load_record *r);
 };
 
 extern const struct load_ops load_proc, load_hv;
+
+/* The records of one node. Zeros but for node: there is none yet. */
+struct load_series {
+	uint32_t node;
+	uint64_t beat;	     /* of the newest record */
+	struct mono sampled; /* when it was */
+};
+
+/*
+ * Make the next record of the node, sampled at that time. It has LOAD_OVERRUN if the one before is
+ * two periods old or older. 0; an error of ops->sample(): nothing has changed.
+ */
+int load_sample(struct load_series *s, const struct load_ops *ops, struct load *l,
+		int64_t period_ns, struct mono at, struct load_record *r);
 
 /* A guest as the hypervisor counts it. The caller of load_hv fills it in before each sample. */
 struct load_guest {

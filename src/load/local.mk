@@ -15,4 +15,5 @@ libload_a_SOURCES = \
 	src/load/load.h \
 	src/load/proc.c \
 	src/load/proc_text.c \
+	src/load/sample.c \
 	src/load/wait.c

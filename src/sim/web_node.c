@@ -91,7 +91,6 @@ void web_node_slice(struct web *w, uint32_t node, uint32_t cpu)
 		return;
 	}
 	if (!w->job[job].left_ns) {
-		/* A sampler sees itself, as a reader of /proc does. */
 		if (w->job[job].kind == WEB_SAMPLER)
 			web_publish(w, node, LOAD_ULM);
 		n->served += w->job[job].kind == WEB_REQUEST;
@@ -124,7 +123,8 @@ void web_publish(struct web *w, uint32_t node, enum load_source source)
 	r->busy_ns = n->busy_ns;
 	if (source != LOAD_HV) {
 		r->wait_ns = n->wait_ns;
-		r->running = n->on_cpu + n->queued;
+		/* The process of ULM is on a CPU, and leaves itself out, as load_proc does. */
+		r->running = n->on_cpu + n->queued - (source == LOAD_ULM);
 		r->served = n->served;
 	}
 	if (w->ops->sampled)

@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* loads: the last stage of tick(): what guests used of CPUs, once a load.period. See loads.h. */
+/*
+ * loads: the last stage of tick(): what guests that are nodes used of CPUs, once a load.period. See
+ * loads.h.
+ */
+#include <stdatomic.h>
+
 #include "src/tick/sampler.h"
+
+static bool is_wanted(const struct load_buffers *b, const struct slot *sl)
+{
+	uint32_t slot = sl->guest->slot;
+
+	return atomic_load_explicit(&b->wanted[slot / 64], memory_order_relaxed) >> (slot % 64) & 1;
+}
 
 static void put_guest(struct guest_loads *l, const struct slot *sl)
 {
@@ -28,7 +40,7 @@ void sampler_loads(struct sampler *s, struct mono now)
 	l->time = now;
 	l->guests = 0;
 	for (uint32_t i = 0; i < s->guests; i++)
-		if (s->turn[i]->vcpus)
+		if (s->turn[i]->vcpus && is_wanted(b, s->turn[i]))
 			put_guest(l, s->turn[i]);
 	spsc_latest_put(&b->at);
 }

@@ -2,9 +2,10 @@
 /*
  * loads: what guests used of CPUs, for how long they wanted one, and what they say themselves, from
  * the sampler to the cluster's thread. It publishes that of guests that are nodes
- * (src/cluster/worker_guests.c).
+ * (src/cluster/worker_guests.c), and only these are copied.
  *
- *	sampler --all guests, each load.period, the newest--> cluster's thread
+ *	cluster's thread --slots of guests that are nodes-------> sampler
+ *	sampler --these guests, each load.period, the newest----> cluster's thread
  */
 #ifndef RESEX_TICK_LOADS_H
 #define RESEX_TICK_LOADS_H
@@ -40,6 +41,11 @@ struct guest_loads {
 
 struct load_buffers {
 	int64_t period_ns; /* 0: nobody reads them; written before the sampler runs */
+	/*
+	 * Slots of guests that are nodes, by the cluster's thread. It learns late that a slot has
+	 * another guest: then one guest too many is copied, or one is missing for a period.
+	 */
+	_Atomic uint64_t wanted[FLOW_GUESTS_MAX / 64];
 	struct guest_loads buf[SPSC_BUFFERS];
 	struct spsc_latest at;
 };

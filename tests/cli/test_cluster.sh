@@ -225,7 +225,7 @@ good 'and its servers' '^s2 +n2 +no +- +- +- +0 +0 +0$' resex 1 balance-list -v
 good 'balance-set' '^web +web +weights +equal ' resex 1 balance-set web equal
 fails 2 resex 'this host does not balance service "mail"' resex 1 balance-set mail act
 fails 2 resex 'there is no service "wbe": see resex balance-list' resex 1 balance-set wbe act
-fails 2 resex 'mode: give act, observe or equal' resex 1 balance-set web even
+fails 2 resex 'mode is "even": give act, observe or equal' resex 1 balance-set web even
 fails 2 resex 'balance-set: a service and act, observe or equal are required: see' resex 1 balance-set web
 good 'why of a node' '^n2: it takes no part: .*/nonexistent/haproxy.sock' resex 1 why n2
 good 'why of a node that serves nothing' '^g: it serves no service: give it a "service"' resex 1 why --node g

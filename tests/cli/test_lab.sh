@@ -58,6 +58,11 @@ json 'open loop' short -j --rate 1000
 cp "$dir/out" "$dir/json"
 that 'an open loop has no bound' member 'o["bound_tps"] is None and o["cluster"]["clients"] == 0 and
  all(900 < p["tps"] < 1100 for p in o["policies"][:5])'
+json 'nodes with other processes' short -j --loaded 4 --wake-first
+cp "$dir/out" "$dir/json"
+that 'they have no bound' member 'o["bound_tps"] is None and o["cluster"]["clients"] == 32'
+good 'nor in the table' '^KLM' short --loaded 4
+! grep -q 'No policy can serve more' "$dir/out" || bad "it shows a bound"
 good 'bursts' ' 1000 requests a second$' short --rate 1000 --burst 4
 json 'one file of 4 KB' small -j --single 4
 cp "$dir/out" "$dir/json"

@@ -49,7 +49,7 @@ static void check_accepted(const struct guest *g)
 	FUZZ_REQUIRE(!(r->flags & ~known) && !r->node && !r->queued && !r->served);
 	FUZZ_REQUIRE(r->sampled_ns == g->now.ns);
 	FUZZ_REQUIRE(r->busy_ns <= LOAD_CLAIM_TIME_MAX && r->wait_ns <= LOAD_CLAIM_TIME_MAX);
-	FUZZ_REQUIRE(load_claim_used(r) <= 3 * LOAD_CLAIM_TIME_MAX);
+	FUZZ_REQUIRE(load_cpu_ns(r) <= 3 * LOAD_CLAIM_TIME_MAX);
 	FUZZ_REQUIRE(r->period_ns >= 1000000 && r->period_ns <= 10000000000);
 	if (!was->beat)
 		return;
@@ -97,7 +97,7 @@ static void look(struct guest *g)
 	FUZZ_REQUIRE(strlen(load_claim_text(rc)) > 0);
 	if (rc == 1) {
 		struct load_used u = { .at = g->now,
-				       .used_ns = load_claim_used(&g->c.record),
+				       .used_ns = load_cpu_ns(&g->c.record),
 				       .steal_ns = g->c.record.steal_ns,
 				       .cpu_ns = g->cpu_ns,
 				       .late_ns = g->c.late_ns,

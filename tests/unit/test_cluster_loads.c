@@ -345,6 +345,11 @@ static int guest_nodes(void **state)
 
 static uint32_t guest_vcpus = 1, guest_flags;
 
+static bool is_wanted(const struct load_buffers *b, uint32_t slot)
+{
+	return b->wanted[slot / 64] >> (slot % 64) & 1;
+}
+
 /* As the sampler of host 1 does each 20 ms: its guests run for a half and wait for a quarter. */
 static void sample_guests(struct sites *s)
 {
@@ -354,15 +359,18 @@ static void sample_guests(struct sites *s)
 
 	assert_int_equal(b->period_ns, 20 * MS);
 	l->time = s->now;
-	l->guests = g->set->guests;
-	for (uint32_t i = 0; i < l->guests; i++)
-		l->guest[i] = (struct guest_load){
+	l->guests = 0;
+	for (uint32_t i = 0; i < g->set->guests; i++) {
+		if (!is_wanted(b, g->set->guest[i].slot))
+			continue;
+		l->guest[l->guests++] = (struct guest_load){
 			.key = g->set->guest[i].key,
 			.vcpus = guest_vcpus,
 			.flags = guest_flags,
 			.cpu_ns = (uint64_t)s->now.ns / 2,
 			.runnable_ns = (uint64_t)s->now.ns / 4 * 3,
 		};
+	}
 	spsc_latest_put(&b->at);
 }
 
@@ -423,6 +431,40 @@ TEST_WITH(guests__that_are_nodes__are_published_beside_their_host, guest_nodes, 
 	assert_int_equal(node_at(s, 2, NODE_HOST).state, CLUSTER_NODE_FRESH);
 	guests_pass(s, 200 * MS);
 	assert_int_equal(node_at(s, 2, NODE_A).state, CLUSTER_NODE_FRESH);
+}
+
+/* Whether the sampler of host 1 copies the guest of that domain. */
+static bool is_copied(struct sites *s, uint32_t domid)
+{
+	struct guests_rig *g = s->at[1].g;
+
+	for (uint32_t i = 0; i < g->set->guests; i++)
+		if (g->set->guest[i].key.domid == domid)
+			return is_wanted(&g->ho.loads, g->set->guest[i].slot);
+	return false;
+}
+
+TEST_WITH(guests__that_are_no_nodes__are_not_copied_by_the_sampler, guest_nodes, finish)
+{
+	struct sites *s = *state;
+
+	site_open(s, 1);
+	rig_create(s->at[1].g, 4, 0x41);
+	rig_create(s->at[1].g, 5, 0x51);
+	rig_create(s->at[1].g, 6, 0x61);
+	site_settle(s, 1);
+	guests_pass(s, NS_PER_S);
+	assert_int_equal(s->at[1].g->set->guests, 3);
+	assert_true(is_copied(s, 5) && is_copied(s, 6));
+	assert_false(is_copied(s, 4));
+	/* Its slot may have another guest next. */
+	rig_destroy(s->at[1].g, 5);
+	site_settle(s, 1);
+	guests_pass(s, NS_PER_S);
+	for (uint32_t i = 0; i < s->at[1].g->set->guests; i++)
+		assert_int_equal(is_copied(s, s->at[1].g->set->guest[i].key.domid),
+				 s->at[1].g->set->guest[i].key.domid == 6);
+	assert_int_equal(__builtin_popcountll(s->at[1].g->ho.loads.wanted[0]), 1);
 }
 
 /* One VCPU runs, one waits for half of the time and runs else, one sleeps, and one is not there. */

@@ -384,8 +384,9 @@ WITH_CALL(balance_set__refused__says_why)
 		  "there is no service \"wbe\": see resex balance-list" },
 		{ "'service':'mail','mode':'act'", RESEX_USAGE,
 		  "this host does not balance service \"mail\"" },
-		{ "'service':'web'", RESEX_USAGE, "give act, observe or equal" },
-		{ "'service':'web','mode':'even'", RESEX_USAGE, "give act, observe or equal" },
+		{ "'service':'web'", RESEX_USAGE, "mode: give act, observe or equal" },
+		{ "'service':'web','mode':'even'", RESEX_USAGE,
+		  "mode is \"even\": give act, observe or equal" },
 		{ "'service':'web','mode':'act'", RESEX_FAILURE, "could not be opened" },
 	};
 	struct cluster *c = with_cluster(*state);
@@ -410,10 +411,11 @@ WITH_CALL(why_node__by_mode_and_load__is_one_sentence)
 	const json_t *r;
 
 	c->load.flags = 0;
+	c->load.running = 3;
 	assert_string_equal(why_of(*state, "n1"),
-			    "weight 200 of 256: its load is 0.870 by ulm, 12 ms old; 2 requests of "
-			    "its own HAProxy are not in it; 1 of 2 nodes get requests: so more get "
-			    "requests");
+			    "weight 200 of 256: its load is 0.870 by ulm with 3 tasks on 2 CPUs, "
+			    "12 ms old; 2 requests of its own HAProxy are not in it; 1 of 2 nodes "
+			    "get requests: so more get requests");
 	r = ask(*state, "why-node", "'node':'n1'");
 	assert_string_equal(str(r, "node"), "n1");
 	assert_string_equal(str(r, "host"), "xen1");
@@ -423,10 +425,12 @@ WITH_CALL(why_node__by_mode_and_load__is_one_sentence)
 	assert_true(num(r, "load") == 870 && num(r, "age_ms") == 12 && num(r, "k") == 1);
 	assert_true(num(r, "weight") == 1 && num(r, "wanted") == 200 && num(r, "own") == 2);
 	c->load.flags = LOAD_DISAGREES;
-	assert_non_null(strstr(why_of(*state, "n1"),
-			       "old, and does not count: the hypervisor counted another; 2"));
+	assert_non_null(
+		strstr(why_of(*state, "n1"),
+		       "by ulm, 12 ms old, and does not count: the hypervisor counted another; 2"));
 	assert_non_null(strstr(why_of(*state, "n2"), "its load is not known before its second"));
 	c->node[1].index = 5;
+	c->load.flags = LOAD_NO_RUNNING;
 	assert_non_null(strstr(why_of(*state, "n2"), "0.005 by ulm, 1000 ms old, which is stale"));
 	c->server[2].up = true;
 	c->server[2].wanted = 9;
@@ -441,6 +445,40 @@ WITH_CALL(why_node__by_mode_and_load__is_one_sentence)
 	c->balancer.mode = CLUSTER_EQUAL;
 	assert_string_equal(why_of(*state, "n1"), "weight 200, that of HAProxy's configuration: by "
 						  "resex balance-set equal");
+}
+
+/* Of a guest, tasks count as no fewer than the CPUs that it used. */
+WITH_CALL(why_node__whose_tasks_decide__names_them)
+{
+	static const struct {
+		uint32_t running, cpus, source, flags;
+		int index;
+		bool guest;
+		const char *says;
+	} rows[] = {
+		{ 3, 2, LOAD_ULM, 0, 870, false, "0.870 by ulm with 3 tasks on 2 CPUs, 12 ms" },
+		{ 1, 1, LOAD_KLM, 0, 870, false, "0.870 by klm with 1 task on 1 CPU, 12 ms" },
+		{ 0, 2, LOAD_KLM, 0, 870, false, "0.870 by klm with 0 tasks on 2 CPUs, 12 ms" },
+		{ 3, 2, LOAD_HV, LOAD_NO_RUNNING, 870, true, "0.870 by hv, 12 ms" },
+		{ 3, 2, LOAD_ULM, LOAD_NO_RUNNING, 870, false, "0.870 by ulm, 12 ms" },
+		{ 3, 2, LOAD_ULM, LOAD_DISAGREES, 870, true, "0.870 by ulm, 12 ms" },
+		{ 3, 2, LOAD_HV, LOAD_DISAGREES, 870, true, "by hv with 3 tasks on 2 CPUs, 12" },
+		{ 3, 2, LOAD_ULM, 0, 1500, true, "1.500 by ulm with 3 tasks on 2 CPUs, 12 ms" },
+		{ 3, 2, LOAD_ULM, 0, 1501, true, "1.501 by ulm, 12 ms" },
+		{ 3, 2, LOAD_ULM, 0, 1501, false, "1.501 by ulm with 3 tasks on 2 CPUs, 12 ms" },
+	};
+	struct cluster *c = with_cluster(*state);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		c->load.running = rows[i].running;
+		c->load.cpus = rows[i].cpus;
+		c->load.source = rows[i].source;
+		c->load.flags = rows[i].flags;
+		c->node[0].index = rows[i].index;
+		strcpy(c->conf.node[0].guest, rows[i].guest ? "web-1" : "");
+		if (!strstr(why_of(*state, "n1"), rows[i].says))
+			fail_msg("row %zu: %s", i, why_of(*state, "n1"));
+	}
 }
 
 WITH_CALL(why_node__that_gets_no_weight__says_what_is_missing)

@@ -128,6 +128,79 @@ TEST(index__of_any_records__is_in_its_range)
 	assert_in_range(taken, 1000, 100000);
 }
 
+/* --- a series of records ------------------------------------------------------------ */
+
+static int sample_rc;
+
+static int sample_one(struct load *l, struct load_record *r)
+{
+	assert_null(l);
+	r->cpus = 3;
+	r->flags |= LOAD_SIMULATED;
+	return sample_rc;
+}
+
+static const struct load_ops one = { .source = LOAD_SIM, .sample = sample_one };
+
+TEST(sample__of_a_node__has_its_number_time_and_beat)
+{
+	struct load_series s = { .node = 7 };
+	struct load_record r;
+
+	for (uint32_t i = 1; i <= 3; i++) {
+		struct mono at = { 50 * MS * i };
+
+		memset(&r, 0xff, sizeof(r));
+		assert_int_equal(load_sample(&s, &one, NULL, 50 * MS, at, &r), 0);
+		assert_int_equal(r.node, 7);
+		assert_int_equal(r.source, LOAD_SIM);
+		assert_int_equal(r.beat, i);
+		assert_int_equal(r.sampled_ns, at.ns);
+		assert_int_equal(r.period_ns, 50 * MS);
+		assert_int_equal(r.cpus, 3);
+		assert_int_equal(r.busy_ns, 0);
+		assert_int_equal(r.flags, LOAD_SIMULATED);
+	}
+}
+
+TEST(sample__two_periods_after_the_one_before__says_so)
+{
+	static const struct {
+		int64_t after_ns; /* the one before; of the first: after 0 */
+		bool late;
+	} row[] = {
+		{ 500 * MS, false }, { 50 * MS, false },      { 100 * MS - 1, false },
+		{ 100 * MS, true },  { 100 * MS - 1, false }, { 900 * MS, true },
+	};
+	struct load_series s = { .node = 1 };
+	struct mono at = { 0 };
+	struct load_record r;
+
+	for (uint32_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		at.ns += row[i].after_ns;
+		assert_int_equal(load_sample(&s, &one, NULL, 50 * MS, at, &r), 0);
+		if (!(r.flags & LOAD_OVERRUN) == row[i].late)
+			fail_msg("row %u", i);
+	}
+}
+
+TEST(sample__that_fails__changes_nothing)
+{
+	struct load_series s = { .node = 1 };
+	struct load_record r;
+
+	assert_int_equal(load_sample(&s, &one, NULL, 50 * MS, (struct mono){ 1 }, &r), 0);
+	sample_rc = -EPROTO;
+	assert_int_equal(load_sample(&s, &one, NULL, 50 * MS, (struct mono){ 200 * MS }, &r),
+			 -EPROTO);
+	sample_rc = 0;
+	assert_true(r.beat == 1 && r.sampled_ns == 1);
+	assert_true(s.beat == 1 && s.sampled.ns == 1);
+	assert_int_equal(load_sample(&s, &one, NULL, 50 * MS, (struct mono){ 300 * MS }, &r), 0);
+	assert_int_equal(r.beat, 2);
+	assert_true(r.flags & LOAD_OVERRUN);
+}
+
 /* --- a guest, as the hypervisor counts it -------------------------------------------- */
 
 static struct load *hv_opened(struct load_guest *g)

@@ -95,7 +95,7 @@ RIG_TEST(claim__new_record__is_the_guests_but_for_the_time)
 	assert_int_equal(x->c.record.beat, 2);
 	assert_int_equal(x->c.record.sampled_ns, x->now.ns);
 	assert_int_equal(x->c.late_ns, 10 * MS);
-	assert_int_equal(load_claim_used(&x->c.record), 5 * NS_PER_S + 10 * MS + 3);
+	assert_int_equal(load_cpu_ns(&x->c.record), 5 * NS_PER_S + 10 * MS + 3);
 }
 
 RIG_TEST(claim__what_is_not_the_guests_to_say__is_left_out)

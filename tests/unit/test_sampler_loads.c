@@ -13,6 +13,18 @@ static const struct guest_loads *loads(struct sampler_rig *g)
 	return spsc_latest_get(&b->at) ? &b->buf[b->at.front] : NULL;
 }
 
+static void want(struct sampler_rig *g, uint32_t slot)
+{
+	g->ho.loads.wanted[slot / 64] |= 1ull << (slot % 64);
+}
+
+/* Slot 3, which has guest 7 in most tests, and each 10 ms. */
+static void begin(struct sampler_rig *g)
+{
+	g->ho.loads.period_ns = 10 * MS;
+	want(g, 3);
+}
+
 WITH_RIG(loads__read_by_nobody__are_not_counted)
 {
 	struct sampler_rig *g = *state;
@@ -29,7 +41,8 @@ WITH_RIG(loads__each_period__have_what_each_guest_used)
 	const struct guest_loads *l;
 	uint64_t lists;
 
-	g->ho.loads.period_ns = 10 * MS;
+	begin(g);
+	want(g, 200);
 	rig_join(g, 3, 9);
 	rig_settled(g, 200, 7);
 	fake_dom(&g->host, 9)->dom.vcpus = 4;
@@ -57,6 +70,31 @@ WITH_RIG(loads__each_period__have_what_each_guest_used)
 	assert_int_equal(g->s.slot[3].runnable_ns, l->guest[1].runnable_ns);
 }
 
+WITH_RIG(loads__of_guests_that_are_no_nodes__are_not_copied)
+{
+	struct sampler_rig *g = *state;
+	const struct guest_loads *l;
+
+	g->ho.loads.period_ns = 10 * MS;
+	rig_join(g, 3, 9);
+	rig_join(g, 67, 11);
+	rig_settled(g, 200, 7);
+	rig_tick(g, 10 * MS);
+	l = loads(g);
+	assert_non_null(l);
+	assert_int_equal(l->guests, 0);
+	want(g, 67);
+	want(g, 68);
+	rig_tick(g, 10 * MS);
+	l = loads(g);
+	assert_non_null(l);
+	assert_int_equal(l->guests, 1);
+	assert_int_equal(l->guest[0].key.domid, 11);
+	g->ho.loads.wanted[1] = 0;
+	rig_tick(g, 10 * MS);
+	assert_int_equal(loads(g)->guests, 0);
+}
+
 /* A copy: what the guest writes later is not in it. */
 WITH_RIG(loads__of_a_guest_with_a_load_page__have_a_copy_of_it)
 {
@@ -64,7 +102,7 @@ WITH_RIG(loads__of_a_guest_with_a_load_page__have_a_copy_of_it)
 	struct sampler_rig *g = *state;
 	const struct guest_loads *l;
 
-	g->ho.loads.period_ns = 10 * MS;
+	begin(g);
 	rig_settled(g, 3, 7);
 	rig_tick(g, 10 * MS);
 	l = loads(g);
@@ -96,7 +134,7 @@ WITH_RIG(loads__of_guests_that_rest__count_no_time)
 	struct sampler_rig *g = *state;
 	uint64_t before;
 
-	g->ho.loads.period_ns = 10 * MS;
+	begin(g);
 	rig_settled(g, 3, 7);
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		before = g->s.slot[3].runnable_ns;
@@ -113,7 +151,7 @@ WITH_RIG(loads__without_a_list_or_of_a_guest_that_is_gone__are_none)
 {
 	struct sampler_rig *g = *state;
 
-	g->ho.loads.period_ns = 10 * MS;
+	begin(g);
 	rig_settled(g, 3, 7);
 	rig_tick(g, 10 * MS);
 	assert_int_equal(loads(g)->guests, 1);
@@ -136,7 +174,7 @@ WITH_RIG(loads__after_a_late_tick__are_not_made_up_for)
 {
 	struct sampler_rig *g = *state;
 
-	g->ho.loads.period_ns = 10 * MS;
+	begin(g);
 	rig_settled(g, 3, 7);
 	rig_tick(g, 35 * MS);
 	assert_non_null(loads(g));
