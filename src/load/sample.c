@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sample: the next record of a node, filled by its source, with what all records have. See load.h. */
+/* sample: the next record of a node; its source fills it, and all have the rest. See load.h. */
 #include "src/load/load.h"
 
 int load_sample(struct load_series *s, const struct load_ops *ops, struct load *l,
