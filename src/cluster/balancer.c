@@ -117,7 +117,8 @@ int64_t balancer_service_ns(const struct balancer_cost *c, uint32_t n)
 
 /*
  * Of a guest that the hypervisor contradicts, its host publishes the hypervisor's figure, which
- * counts. One of another source does not: the node counts as loaded as the others in the mean.
+ * does not know what waits inside; so it is the last one that is chosen. A figure of another source
+ * does not count: the node counts as loaded as the others in the mean.
  */
 static bool figure_counts(const struct load_record *r)
 {
@@ -132,6 +133,7 @@ struct balance_node balancer_node(const struct load_record *r, bool guest, int i
 	if (!r || index < 0 || !figure_counts(r))
 		return n;
 	n.known = true;
+	n.contradicted = r->flags & LOAD_DISAGREES;
 	n.index = (uint32_t)index;
 	n.queue = !(r->flags & LOAD_NO_RUNNING);
 	n.running = r->running < BALANCE_LOAD_MAX ? r->running * 1000 : BALANCE_LOAD_MAX * 1000u;

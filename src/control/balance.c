@@ -184,6 +184,18 @@ static void tasks_text(const struct load_record *l, char *text, size_t size)
 		 l->cpus, l->cpus == 1 ? "" : "s");
 }
 
+/* Why the figure is not all that decides. */
+static const char *but_text(const struct cluster_node_seen *n)
+{
+	if (n->state == CLUSTER_NODE_STALE)
+		return ", which is stale";
+	if (is_contradicted(n->load))
+		return ", and does not count: the hypervisor counted another";
+	if (n->load->flags & LOAD_DISAGREES)
+		return ", and it comes last: its guest says otherwise";
+	return "";
+}
+
 static void load_text(const struct judged *j, char *text, size_t size)
 {
 	const struct cluster_node_seen *n = &j->node;
@@ -201,10 +213,7 @@ static void load_text(const struct judged *j, char *text, size_t size)
 		tasks_text(n->load, tasks, sizeof(tasks));
 	snprintf(text, size, "its load is %d.%03d by %s%s, %lld ms old%s", n->index / 1000,
 		 n->index % 1000, load_source_text(n->load->source), tasks,
-		 (long long)(n->age_ns / NS_PER_MS),
-		 n->state == CLUSTER_NODE_STALE ? ", which is stale"
-		 : is_contradicted(n->load) ? ", and does not count: the hypervisor counted another"
-					    : "");
+		 (long long)(n->age_ns / NS_PER_MS), but_text(n));
 }
 
 static void decision_text(const struct judged *j, char *text, size_t size)

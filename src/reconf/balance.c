@@ -78,14 +78,20 @@ static uint64_t with_own(const struct balance_node *node, uint64_t load)
 	return !node->queue && load < under_way ? under_way : load;
 }
 
+/* Above all that load_of() and requests can make. */
+#define CONTRADICTED (4ull * BALANCE_LOAD_MAX * UNIT)
+
 /* Half of the nodes at least are usable. */
 static void set_loads(const struct balance_conf *c, const struct balance_node *node, uint32_t n,
 		      const struct sums *s, uint64_t load[])
 {
 	for (uint32_t i = 0; i < n; i++) {
 		load[i] = counts(c, &node[i]) ? load_of(&node[i]) : s->load / s->usable;
-		if (!c->plain)
-			load[i] = with_own(&node[i], load[i]);
+		if (c->plain)
+			continue;
+		load[i] = with_own(&node[i], load[i]);
+		if (node[i].contradicted)
+			load[i] = CONTRADICTED;
 	}
 }
 

@@ -42,6 +42,7 @@ struct balance_node {
 	uint32_t own;	    /* this balancer's requests under way that the record does not hold */
 	uint32_t under_way; /* all of them: where the run queue is not seen, at least these wait */
 	uint32_t cpus;	    /* 0 counts as 1 */
+	bool contradicted;  /* by the hypervisor: it counts as loaded more than all others */
 	int64_t age_ns;	    /* of the record; below 0 counts as 0 */
 };
 

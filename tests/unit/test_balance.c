@@ -344,6 +344,40 @@ TEST(decide__no_run_queue_seen__requests_under_way_count_at_least)
 	}
 }
 
+/* Whatever is known of it. */
+TEST(decide__contradicted_nodes__come_last)
+{
+	struct balance b = { .nodes = 0 };
+	struct balance_node node[N];
+
+	for (int64_t age = 0; age <= 300 * MS; age += 50 * MS) {
+		tasks(node, 0, 2, 4, 6);
+		aged(node, age);
+		node[0].contradicted = true;
+		b.nodes = 0;
+		assert_int_equal(balance_decide(&b, &plain_auto, node, N), 0);
+		assert_int_equal(b.weight[0], 0);
+		assert_int_equal(b.weight[1], 256);
+	}
+	assert_int_equal(b.k, 3);
+	/* Above the greatest load that there is. */
+	aged(node, 0);
+	for (int i = 1; i < N; i++) {
+		node[i].running = UINT32_MAX;
+		node[i].own = UINT32_MAX;
+		node[i].cpus = 1;
+	}
+	b.nodes = 0;
+	assert_int_equal(balance_decide(&b, &plain_auto, node, N), 0);
+	gives(&b, 0, 256, 256, 256);
+	/* When all are, they are as any others that are equally loaded. */
+	for (int i = 0; i < N; i++)
+		node[i].contradicted = true;
+	b.nodes = 0;
+	assert_int_equal(balance_decide(&b, &plain_auto, node, N), 0);
+	assert_int_equal(b.k, N);
+}
+
 TEST(why__each__is_a_sentence_of_its_own)
 {
 	for (int i = 0; i < BALANCE_WHYS; i++)

@@ -238,6 +238,7 @@ TEST(node__by_its_record__counts_the_run_queue_only_where_it_is_seen)
 		assert_int_equal(n.own, 11);
 		assert_int_equal(n.age_ns, 5 * MS);
 		assert_int_equal(n.cpus, rows[i].there ? 3 : 0);
+		assert_int_equal(n.contradicted, n.known && rows[i].flags & LOAD_DISAGREES);
 		if (!n.known)
 			continue;
 		assert_int_equal(n.index, rows[i].index);

@@ -428,6 +428,11 @@ WITH_CALL(why_node__by_mode_and_load__is_one_sentence)
 	assert_non_null(
 		strstr(why_of(*state, "n1"),
 		       "by ulm, 12 ms old, and does not count: the hypervisor counted another; 2"));
+	c->load.source = LOAD_HV;
+	c->load.flags = LOAD_DISAGREES | LOAD_NO_RUNNING;
+	assert_non_null(strstr(why_of(*state, "n1"),
+			       "by hv, 12 ms old, and it comes last: its guest says otherwise; 2"));
+	c->load.source = LOAD_ULM;
 	assert_non_null(strstr(why_of(*state, "n2"), "its load is not known before its second"));
 	c->node[1].index = 5;
 	c->load.flags = LOAD_NO_RUNNING;
