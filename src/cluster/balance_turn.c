@@ -338,12 +338,6 @@ static void note_haproxy(const struct balancer *b, bool lost, char *text, size_t
 	if (!*text && lost)
 		snprintf(text, size, "HAProxy does not answer at %s: see whether it runs",
 			 b->conf.socket);
-	for (uint32_t i = 0; i < b->n && !*text && h.reads; i++)
-		if (!h.server[i].there)
-			snprintf(text, size,
-				 "backend %s of HAProxy has no server %s: give the node its name "
-				 "there by \"server\"",
-				 b->conf.backend, b->server[i]);
 }
 
 void balancer_note(const struct balancer *b, struct mono now, char *text, size_t size)

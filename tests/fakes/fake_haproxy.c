@@ -45,6 +45,7 @@ struct haproxy {
 	struct haproxy_conf conf;
 	struct haproxy_seen seen;
 	struct haproxy_server server[HAPROXY_SERVERS_MAX];
+	char missing[HAPROXY_NOTE_MAX];
 	struct mono began;
 	uint16_t put[HAPROXY_SERVERS_MAX];
 	uint32_t start; /* of the process that it is connected to */
@@ -92,6 +93,23 @@ static int place_of(const struct fake_process *p, const char *server)
 	return -1;
 }
 
+/* As act_haproxy.c: the note of a reading, which is shown while nothing else is wrong. */
+static void say_missing(struct haproxy *h)
+{
+	const char *first = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < h->conf.servers; i++)
+		if (!h->server[i].there && !n++)
+			first = h->conf.server[i];
+	h->missing[0] = '\0';
+	if (n)
+		snprintf(h->missing, sizeof(h->missing),
+			 "HAProxy's backend \"%s\" has no server \"%s\"%s: correct \"server\", or "
+			 "haproxy.cfg",
+			 h->conf.backend, first, n > 1 ? " (and others)" : "");
+}
+
 static void read_all(struct haproxy *h, const struct fake_process *p)
 {
 	for (uint32_t i = 0; i < h->conf.servers; i++) {
@@ -108,6 +126,7 @@ static void read_all(struct haproxy *h, const struct fake_process *p)
 	}
 	h->seen.reads++;
 	h->seen.read = h->began;
+	say_missing(h);
 }
 
 static void set_all(struct haproxy *h, struct fake_process *p)
@@ -182,4 +201,6 @@ void haproxy_see(const struct haproxy *h, struct haproxy_seen *s)
 {
 	*s = h->seen;
 	s->server = h->server;
+	if (!s->note[0])
+		memcpy(s->note, h->missing, sizeof(s->note));
 }
