@@ -78,6 +78,7 @@ src/peek/*             src/peek/ src/load/index.h src/core/ src/util/ src/conf/c
 src/tick/domains*      src/tick/ src/core/ src/hv/hv.h @pure
 src/tick/actor*        src/tick/ src/core/ src/hv/hv.h src/util/clock.h @pure unistd.h
 src/tick/*             src/tick/ src/core/ src/hv/dom.h ibmon/scan.h ibmon/ring/mtu.h policies/policies.h src/util/clock.h @pure stdatomic.h sys/eventfd.h unistd.h
+src/conf/cluster_balance* src/conf/ src/core/ src/util/ src/reconf/act_haproxy.h @libc
 src/conf/cluster_agree* src/conf/cluster.h src/util/bytes.h nettle/ @libc
 src/conf/*             src/conf/ src/core/ src/util/ policies/policies.h src/transport/transport.h src/counters/counters.h src/shared/lease.h ibmon/registry.h resex/region_abi.h @libc
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/conf/settings.h src/tick/handover.h src/tick/written.h src/hv/hv.h ibmon/guest.h @libc uuid/uuid.h
@@ -327,6 +328,8 @@ src/peek/plant.c|clock_gettime(CLOCK_REALTIME, &ts);|may not call clock_gettime
 src/counters/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
 src/counters/plant.c|#include "src/sim/sim.h"|may not include src/sim/sim.h
 src/counters/sim_plant.c|#include "src/sim/model.h"|may not include src/sim/model.h
+src/conf/plant.c|#include "src/reconf/act_haproxy.h"|may not include src/reconf/act_haproxy.h
+src/conf/cluster_balance_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
 src/daemon/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
 src/daemon/plant.c|#include <xenctrl.h>|may not include <xenctrl.h>
 src/daemon/plant.c|#include "src/cli/out.h"|may not include src/cli/out.h

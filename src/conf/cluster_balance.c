@@ -3,10 +3,10 @@
  * cluster_balance: "balance" of cluster.json: which services this host balances, and by what. A
  * part of cluster.c; see cluster.h.
  */
-#include <ctype.h>
 #include <string.h>
 
 #include "src/conf/cluster_parts.h"
+#include "src/reconf/act_haproxy.h"
 
 static const char *const by_names[] = { "weights", NULL };
 /* equal is for resex balance-set alone. */
@@ -34,14 +34,6 @@ static const struct conf_key service_time_keys[] = {
 	{ 0 },
 };
 #undef KEY
-
-/* What HAProxy accepts as the name of a backend or a server. */
-static bool is_haproxy_name(const char *name)
-{
-	while (isalnum((unsigned char)*name) || (*name && strchr("-_.:", *name)))
-		name++;
-	return !*name;
-}
 
 static bool is_auto(const json_t *obj, const char *key)
 {
@@ -71,8 +63,9 @@ static int read_k(const struct conf_doc *d, const char *path, const json_t *obj,
 static int read_service_time(const struct conf_doc *d, const char *path, const json_t *obj,
 			     struct listed_balance *l, struct conf_error *e)
 {
-	static const char *const also[] = { "service", "backend", "by", "mode",
-					    "socket",  "port",	  "k",	NULL };
+	static const char *const also[] = {
+		"service", "backend", "by", "mode", "socket", "k", NULL
+	};
 
 	return is_auto(obj, "service_time")
 		       ? 0
@@ -86,7 +79,7 @@ static int check_names(const struct conf_doc *d, const char *path, const struct 
 		return conf_fail_key(d, path, "socket", e,
 				     "the socket \"%s\" is not a whole path: begin it with /",
 				     b->socket);
-	if (!is_haproxy_name(b->backend))
+	if (!haproxy_name_good(b->backend))
 		return conf_fail_key(d, path, "backend", e,
 				     "\"%s\" cannot be a backend of HAProxy: use letters, digits "
 				     "and - _ . :",
@@ -128,7 +121,7 @@ static int check_servers(const struct cluster_conf *c, const struct conf_doc *d,
 					     "service \"%s\" has more than %d nodes: balance no "
 					     "more, and give the others no \"service\"",
 					     service, CLUSTER_SERVERS_MAX);
-		if (!is_haproxy_name(n->server))
+		if (!haproxy_name_good(n->server))
 			return conf_fail_key(d, path, "service", e,
 					     "its node \"%s\" is server \"%s\", which HAProxy does "
 					     "not take: give the node a \"server\" of letters, "

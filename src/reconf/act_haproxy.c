@@ -451,17 +451,6 @@ static void connect_now(struct haproxy *h, struct mono now)
 
 /* --- the interface ------------------------------------------------------------------------- */
 
-/* A name that HAProxy gives to backends and servers: nothing that ends a command. */
-static bool name_good(const char *name)
-{
-	static const char good[] = "abcdefghijklmnopqrstuvwxyz"
-				   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				   "0123456789-_.:";
-	size_t n = strnlen(name, HAPROXY_NAME_MAX);
-
-	return n && n < HAPROXY_NAME_MAX && strspn(name, good) == n;
-}
-
 static bool conf_good(const struct haproxy_conf *c)
 {
 	if (!c->servers || c->servers > HAPROXY_SERVERS_MAX || c->timeout_ns <= 0)
@@ -469,9 +458,9 @@ static bool conf_good(const struct haproxy_conf *c)
 	if (!c->socket[0] || !memchr(c->socket, '\0', sizeof(c->socket)))
 		return false;
 	for (uint32_t i = 0; i < c->servers; i++)
-		if (!name_good(c->server[i]))
+		if (!haproxy_name_good(c->server[i]))
 			return false;
-	return name_good(c->backend);
+	return haproxy_name_good(c->backend);
 }
 
 int haproxy_open(struct haproxy **out, const struct haproxy_conf *c)

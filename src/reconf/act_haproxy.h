@@ -24,6 +24,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "src/core/units.h"
 
@@ -34,6 +35,17 @@ enum {
 	HAPROXY_WEIGHT_MAX = 256,
 	HAPROXY_NOTE_MAX = 320,
 };
+
+/* A name that HAProxy takes for a backend or a server; nothing in it ends a command. */
+static inline bool haproxy_name_good(const char *name)
+{
+	static const char good[] = "abcdefghijklmnopqrstuvwxyz"
+				   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "0123456789-_.:";
+	size_t n = strnlen(name, HAPROXY_NAME_MAX);
+
+	return n && n < HAPROXY_NAME_MAX && strspn(name, good) == n;
+}
 
 struct haproxy_conf {
 	char socket[HAPROXY_SOCKET_MAX];
@@ -77,8 +89,7 @@ struct haproxy;
 
 /*
  * Copies c. Does not connect yet: haproxy_work does. 0; -EINVAL: servers, timeout_ns, an empty
- * socket, or a name that is empty or has more than letters, digits and "-_.:"; -ENOMEM; -errno of
- * epoll_create1.
+ * socket, or a name that is not haproxy_name_good(); -ENOMEM; -errno of epoll_create1.
  */
 int haproxy_open(struct haproxy **h, const struct haproxy_conf *c);
 void haproxy_close(struct haproxy *h);
