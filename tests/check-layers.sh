@@ -329,6 +329,7 @@ src/peek/plant.c|clock_gettime(CLOCK_REALTIME, &ts);|may not call clock_gettime
 src/counters/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
 src/counters/plant.c|#include "src/sim/sim.h"|may not include src/sim/sim.h
 src/counters/sim_plant.c|#include "src/sim/model.h"|may not include src/sim/model.h
+src/conf/cluster_balance_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
 src/daemon/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
 src/daemon/plant.c|#include <xenctrl.h>|may not include <xenctrl.h>
 src/daemon/plant.c|#include "src/cli/out.h"|may not include src/cli/out.h

@@ -23,14 +23,12 @@
 
 enum {
 	KEEP = 16, /* a weight moves by more than this: 1/16 of the greatest */
-	TOLD_MAX = 4,
 	SPARE = 2, /* so many with a weight: the others may have none */
 };
 
 #define TURN_MAX_NS	 NS_PER_S /* no answer of HAProxy for so long: the connection is closed */
 #define LOST_NS		 NS_PER_S
 #define STALE_TOLD_NS	 NS_PER_S
-#define TOLD_REST_NS	 (10 * NS_PER_S)
 #define FOREIGN_AGAIN_NS (60 * NS_PER_S)
 
 static_assert((int)BALANCE_NODES_MAX == (int)HAPROXY_SERVERS_MAX, "a node is a server");
@@ -40,21 +38,6 @@ static_assert((int)CLUSTER_SOCKET_MAX == (int)HAPROXY_SOCKET_MAX, "one length of
 static_assert((int)BALANCE_WEIGHT_MAX <= (int)HAPROXY_WEIGHT_MAX, "HAProxy takes each weight");
 
 /* --- events -------------------------------------------------------------------------------- */
-
-/* Must the operator be told that the thing is so now? As links of hosts in notices.c. */
-static bool is_news(struct balance_told *t, bool is, struct mono now)
-{
-	if (t->is == is)
-		return false;
-	if (mono_sub(now, t->newest) >= TOLD_REST_NS)
-		t->events = 0;
-	if (t->events == TOLD_MAX)
-		return false;
-	t->is = is;
-	t->events++;
-	t->newest = now;
-	return true;
-}
 
 static void tell(const struct balancer *b, const struct balance_world *w, const char *text)
 {
@@ -70,7 +53,7 @@ static void tell_lost(struct balancer *b, const struct balance_world *w)
 {
 	char note[HAPROXY_NOTE_MAX], text[512];
 
-	if (!is_news(&b->lost, is_lost(b, w->now), w->now))
+	if (!told_is_news(&b->lost, is_lost(b, w->now), w->now))
 		return;
 	balancer_note(b, w->now, note, sizeof(note));
 	snprintf(text, sizeof(text), "%s",
@@ -86,7 +69,7 @@ static void tell_stale(struct balancer *b, const struct balance_world *w)
 	if (!b->decision.nodes || b->decision.why != BALANCE_STALE)
 		b->fresh = w->now;
 	is = mono_sub(w->now, b->fresh) > STALE_TOLD_NS;
-	if (b->mode != CLUSTER_ACT || !is_news(&b->stale, is, w->now))
+	if (b->mode != CLUSTER_ACT || !told_is_news(&b->stale, is, w->now))
 		return;
 	tell(b, w,
 	     is ? "loads are stale or missing, so all nodes get equal weights: see resex load-list"

@@ -27,14 +27,8 @@
 
 #include "src/cluster/balancer.h"
 #include "src/cluster/cluster.h"
+#include "src/cluster/told.h"
 #include "src/reconf/act.h"
-
-/* What the operator knows of a thing that comes and goes: at most a few events in a row. */
-struct balance_told {
-	bool is;
-	uint32_t events;
-	struct mono newest;
-};
 
 struct balancer {
 	struct balancer *next; /* of those that leave */
@@ -61,7 +55,7 @@ struct balancer {
 	int wanted[BALANCE_NODES_MAX];	 /* put last, with no failure since; -1: none */
 	int64_t service_ns;
 	struct mono fresh; /* loads were not stale */
-	struct balance_told lost, stale;
+	struct told lost, stale;
 	struct mono foreign; /* the newest event about it; 0: there was none */
 };
 

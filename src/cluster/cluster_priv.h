@@ -33,6 +33,7 @@
 #include "src/cluster/balances.h"
 #include "src/cluster/cluster.h"
 #include "src/cluster/exchange.h"
+#include "src/cluster/told.h"
 #include "src/load/agree.h"
 #include "src/load/claim.h"
 #include "src/load/index.h"
@@ -73,9 +74,7 @@ struct alarm_event {
 
 /* Which notices of one host the operator got. */
 struct host_notices {
-	bool up;
-	uint32_t events; /* in a row */
-	struct mono newest;
+	struct told up;
 	struct mono alarmed;
 	char alarm[128];	  /* the newest since its link came or went; "" */
 	enum cluster_agree agree; /* as the operator knows */

@@ -13,6 +13,7 @@ libcluster_a_SOURCES = \
 	src/cluster/notices.c \
 	src/cluster/publish.c \
 	src/cluster/thread.c \
+	src/cluster/told.h \
 	src/cluster/worker.c \
 	src/cluster/worker_claims.c \
 	src/cluster/worker_guests.c \

@@ -27,10 +27,8 @@
 
 #include "src/cluster/cluster_priv.h"
 
-enum { HOST_EVENTS_MAX = 4 };
-#define HOST_EVENTS_REST_NS (10 * NS_PER_S)
-#define ALARM_SHOWN_NS	    (15 * NS_PER_S)
-#define ALARM_AGAIN_NS	    (60 * NS_PER_S)
+#define ALARM_SHOWN_NS (15 * NS_PER_S)
+#define ALARM_AGAIN_NS (60 * NS_PER_S)
 
 void notices_init(struct notices *n, const struct cluster_conf *conf, struct exchange *x)
 {
@@ -71,15 +69,8 @@ void notices_link(struct notices *n, uint16_t host, bool up, uint64_t generation
 	struct host_notices *h = &n->host[host - 1];
 	char what[160];
 
-	if (h->up == up)
+	if (!told_is_news(&h->up, up, now))
 		return;
-	if (mono_sub(now, h->newest) >= HOST_EVENTS_REST_NS)
-		h->events = 0;
-	if (h->events == HOST_EVENTS_MAX)
-		return;
-	h->up = up;
-	h->events++;
-	h->newest = now;
 	if (up)
 		snprintf(what, sizeof(what), "its memory can be read, generation %llu",
 			 (unsigned long long)generation);

@@ -101,8 +101,9 @@ static void read_all(struct act *h, struct fake_process *p)
 		h->server[i] = (struct act_server){ .there = at >= 0 };
 		if (at < 0) {
 			snprintf(h->seen.note, sizeof(h->seen.note),
-				 "backend %s of HAProxy has no server %s", h->conf.backend,
-				 h->conf.server[i]);
+				 "HAProxy's backend \"%s\" has no server \"%s\": correct "
+				 "\"server\", or haproxy.cfg",
+				 h->conf.backend, h->conf.server[i]);
 			continue;
 		}
 		h->server[i].up = !p->server[at].down;

@@ -156,7 +156,7 @@ tests_unit_test_sampler_caps_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_restore_SOURCES = tests/unit/test_restore.c tests/unit/tmpdir.h tests/unit/prop.h \
 	tests/fakes/fake_host.c tests/fakes/fake_host.h
 tests_unit_test_restore_LDADD = $(DAEMON_LIBS) libutil.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
-tests_unit_test_cluster_conf_SOURCES = tests/unit/test_cluster_conf.c tests/unit/examples.h \
+tests_unit_test_cluster_conf_SOURCES = tests/unit/test_cluster_conf.c tests/unit/cluster_conf_rig.h tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_cluster_conf_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(UNIT_LIBS) \
 	$(JANSSON_LIBS)
@@ -207,7 +207,8 @@ tests_unit_test_cluster_loads_SOURCES = tests/unit/test_cluster_loads.c $(CLUSTE
 tests_unit_test_cluster_loads_LDADD = $(GUESTS_LIBS)
 tests_unit_test_balancer_SOURCES = tests/unit/test_balancer.c
 tests_unit_test_balancer_LDADD = libcluster.a $(UNIT_LIBS)
-tests_unit_test_cluster_balance_SOURCES = tests/unit/test_cluster_balance.c
+tests_unit_test_cluster_balance_SOURCES = tests/unit/test_cluster_balance.c \
+	tests/unit/cluster_conf_rig.h
 tests_unit_test_cluster_balance_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(UNIT_LIBS) \
 	$(JANSSON_LIBS)
 tests_unit_test_cluster_balances_SOURCES = tests/unit/test_cluster_balances.c tests/fakes/fake_haproxy.c \

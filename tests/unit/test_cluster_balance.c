@@ -1,41 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* cluster_balance: "balance" of cluster.json, and what nodes say for it. */
-#include "src/conf/cluster.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "tests/unit/unit.h"
-
-#define HOST1 "{\"name\": \"xen1\", \"number\": 1, \"address\": \"10.0.0.1\"}"
-#define HOST2 "{\"name\": \"xen2\", \"number\": 2, \"address\": \"10.0.0.2\"}"
-#define HEAD  "{\"cluster\": \"c\", \"transport\": \"tcp\", "
-#define BOTH  "\"hosts\": [" HOST1 ", " HOST2 "]"
-#define WEB   "\"services\": [{\"name\": \"web\", \"number\": 1}]"
-#define WEB_1 "\"services\": [{\"name\": \"web\", \"number\": 1, \"balancers\": [\"xen1\"]}]"
-#define WEB_MAIL                                                                                   \
-	"\"services\": [{\"name\": \"web\", \"number\": 1}, {\"name\": \"mail\", \"number\": 2}]"
-
-static int setup(void **state)
-{
-	*state = calloc(1, sizeof(struct cluster_conf));
-	return *state ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	free(*state);
-	return 0;
-}
-
-static void take(struct cluster_conf *c, const char *text, const char *hostname)
-{
-	struct conf_error e = { 0 };
-
-	if (cluster_conf_parse(c, "f", text, strlen(text), hostname, &e))
-		fail_msg("%s", e.text);
-}
+#include "tests/unit/cluster_conf_rig.h"
 
 #define NODE(n, more) "{\"name\": \"n" #n "\", \"number\": 1, \"host\": \"xen" #n "\"" more "}"
 #define IN(service)   ", \"service\": \"" service "\""
@@ -150,12 +115,7 @@ RIG_TEST(balance__that_cannot_be__is_refused_with_place_and_remedy)
 	struct conf_error e;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		memset(&e, 0, sizeof(e));
-		if (cluster_conf_parse(*state, "f", rows[i].text, strlen(rows[i].text), "xen2",
-				       &e) != -EINVAL)
-			fail_msg("row %zu was accepted", i);
-		if (!strstr(e.text, rows[i].said))
-			fail_msg("row %zu: \"%s\" does not say \"%s\"", i, e.text, rows[i].said);
+		e = refuse(*state, i, rows[i].text, "xen2", rows[i].said);
 		assert_true(e.line == 1 && e.column > 1);
 	}
 	/* What may be: another socket is another HAProxy; and so is another backend. */

@@ -408,7 +408,8 @@ RIG_TEST(server__down_or_missing__takes_no_part)
 	busy[3] = 0;
 	site_until(s, has(p, 1, 256));
 	assert_true(seen(s).servers == 3 && seen(s).up == 2);
-	assert_non_null(strstr(seen(s).note, "backend be of HAProxy has no server s3"));
+	assert_string_equal(seen(s).note, "HAProxy's backend \"be\" has no server \"s3\": correct "
+					  "\"server\", or haproxy.cfg");
 	assert_true(!server(s, 2).up && server(s, 2).weight == -1 && server(s, 2).wanted == -1);
 	/* The least loaded goes down: the other gets all, also in what is kept. */
 	p->server[1].down = true;

@@ -4,38 +4,12 @@
  * refused and where; no message holds the key; the examples are good.
  */
 #include "config.h"
-#include "src/conf/cluster.h"
 
 #include <unistd.h>
 
+#include "tests/unit/cluster_conf_rig.h"
 #include "tests/unit/examples.h"
 #include "tests/unit/tmpdir.h"
-#include "tests/unit/unit.h"
-
-#define HOST1 "{\"name\": \"xen1\", \"number\": 1, \"address\": \"10.0.0.1\"}"
-#define HOST2 "{\"name\": \"xen2\", \"number\": 2, \"address\": \"10.0.0.2\"}"
-#define HEAD  "{\"cluster\": \"c\", \"transport\": \"tcp\", "
-#define BOTH  "\"hosts\": [" HOST1 ", " HOST2 "]"
-
-static int setup(void **state)
-{
-	*state = calloc(1, sizeof(struct cluster_conf));
-	return *state ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	free(*state);
-	return 0;
-}
-
-static void take(struct cluster_conf *c, const char *text, const char *hostname)
-{
-	struct conf_error e = { 0 };
-
-	if (cluster_conf_parse(c, "f", text, strlen(text), hostname, &e))
-		fail_msg("%s", e.text);
-}
 
 /* All digests of a file as one number. */
 static uint64_t agreement_of(const char *text)
@@ -52,16 +26,12 @@ static uint64_t agreement_of(const char *text)
 	return v;
 }
 
-#define WEB	 "\"services\": [{\"name\": \"web\", \"number\": 1}]"
 #define WEB_TWO	 "\"services\": [{\"name\": \"web\", \"number\": 2}]"
 #define WEB_KEEP "\"services\": [{\"name\": \"web\", \"number\": 1, \"minimum\": 2}]"
-#define WEB_1	 "\"services\": [{\"name\": \"web\", \"number\": 1, \"balancers\": [\"xen1\"]}]"
 #define WEB_2	 "\"services\": [{\"name\": \"web\", \"number\": 1, \"balancers\": [\"xen2\"]}]"
 #define MAIL	 "\"services\": [{\"name\": \"mail\", \"number\": 1}]"
 #define MAIL_WEB                                                                                   \
 	"\"services\": [{\"name\": \"mail\", \"number\": 2}, {\"name\": \"web\", \"number\": 1}]"
-#define WEB_MAIL                                                                                   \
-	"\"services\": [{\"name\": \"web\", \"number\": 1}, {\"name\": \"mail\", \"number\": 2}]"
 #define WEBM	 "\"services\": [{\"name\": \"webm\", \"number\": 1}]"
 #define HOST3	 "{\"name\": \"xen3\", \"number\": 3, \"address\": \"10.0.0.3\"}"
 #define HOST1_4	 "{\"name\": \"xen1\", \"number\": 4, \"address\": \"10.0.0.1\"}"
@@ -361,17 +331,9 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 		{ HEAD BOTH ", \"load\": {\"period\": \"1ms\", \"stale\": \"101ms\"}}",
 		  "write at least \"102ms\"" },
 	};
-	struct conf_error e;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		memset(&e, 0, sizeof(e));
-		if (cluster_conf_parse(*state, "f", rows[i].text, strlen(rows[i].text), "xen1",
-				       &e) != -EINVAL)
-			fail_msg("row %zu was accepted", i);
-		if (!strstr(e.text, rows[i].said))
-			fail_msg("row %zu: \"%s\" does not say \"%s\"", i, e.text, rows[i].said);
-		assert_true(e.line >= 1 && e.column >= 1);
-	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		refuse(*state, i, rows[i].text, "xen1", rows[i].said);
 }
 
 RIG_TEST(hosts_256__are_taken_and_one_more_is_refused)
@@ -497,17 +459,9 @@ RIG_TEST(client__that_cannot_be__is_refused_with_place_and_remedy)
 		       "\"number\": 1, \"balancers\": [\"peek\"]}]}",
 		  "xen1", "\"peek\" is a client, and balances nothing" },
 	};
-	struct conf_error e;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		memset(&e, 0, sizeof(e));
-		if (cluster_conf_parse(*state, "f", rows[i].text, strlen(rows[i].text),
-				       rows[i].host, &e) != -EINVAL)
-			fail_msg("row %zu was accepted", i);
-		if (!strstr(e.text, rows[i].said))
-			fail_msg("row %zu: \"%s\" does not say \"%s\"", i, e.text, rows[i].said);
-		assert_true(e.line >= 1 && e.column >= 1);
-	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		refuse(*state, i, rows[i].text, rows[i].host, rows[i].said);
 }
 
 RIG_TEST(client__reads_the_file__by_its_own_name)

@@ -492,9 +492,9 @@ WITH_CALL(why_node__that_gets_no_weight__says_what_is_missing)
 	const json_t *r;
 
 	assert_non_null(strstr(why_of(*state, "n3"), "it takes no part: its server is down"));
-	strcpy(c->balancer.note, "backend be of HAProxy has no server s3");
+	strcpy(c->balancer.note, "HAProxy's backend \"be\" has no server \"s3\"");
 	assert_string_equal(why_of(*state, "n3"),
-			    "it takes no part: backend be of HAProxy has no server s3");
+			    "it takes no part: HAProxy's backend \"be\" has no server \"s3\"");
 	c->server[0].wanted = -1;
 	c->balancer.why_text = "nothing is decided yet";
 	assert_string_equal(why_of(*state, "n1"), "nothing is decided yet");
