@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cmd_balance: the verbs on nodes and their weights: node-list, balance-list, balance-set. */
+/*
+ * cmd_balance: the verbs on nodes and their weights: node-list, balance-list, balance-set, and why
+ * --node.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -102,7 +105,7 @@ int run_why_node(struct cli *c)
 	return rc;
 }
 
-/* Of a name that is no guest's: it may be a node's. The error of both, if it is neither. */
+/* The name is no guest's, but may be a node's. If it is neither, the error says both. */
 int run_why_other(struct cli *c)
 {
 	char no_guest[sizeof(c->client.error)];

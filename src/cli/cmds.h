@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cmds: a function a verb; cmdtable.c lists them. */
+/* cmds: one function for each verb; cmdtable.c lists the verbs. */
 #ifndef RESEX_CLI_CMDS_H
 #define RESEX_CLI_CMDS_H
 
@@ -43,7 +43,7 @@ int run_events(struct cli *c);
 
 /* list --all-hosts */
 int run_list_all(struct cli *c);
-/* why --node, and why of a name that is no guest's. */
+/* why --node NODE; and why NAME, when no guest has that name. */
 int run_why_node(struct cli *c);
 int run_why_other(struct cli *c);
 

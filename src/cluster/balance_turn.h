@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * balance_turn: one service that this host balances: a backend of HAProxy, its servers, and who
- * sets their weights. For balances.c; in the control thread.
+ * balance_turn: the balancer of one service: it sets the weights of the servers in one backend of
+ * HAProxy. For balances.c; in the control thread.
  *
  * A turn comes each load.scan:
  *
@@ -43,7 +43,7 @@ struct balancer {
 	enum cluster_balance_mode mode;
 	bool put; /* at least once: else there is nothing to restore */
 	bool restoring;
-	bool leaving; /* of no service here any more: it only restores, until: */
+	bool leaving; /* it only restores, and that not longer than until: */
 	struct mono until;
 	struct mono turn_due, heard;	       /* heard: the newest reading */
 	uint64_t reads, connections, failures; /* of haproxy_seen, at the newest turn */
@@ -86,7 +86,10 @@ void balancer_set_mode(struct balancer *b, enum cluster_balance_mode mode);
  * NULL; servers that both have are the heir's.
  */
 void balancer_leave(struct balancer *b, const struct balancer *heir, struct mono until);
-/* Of one that leaves: it has restored, or its time is over, which is told. To be closed then. */
+/*
+ * Has a balancer that leaves restored the weights, or is its time over? The latter is an event. The
+ * caller then closes it.
+ */
 bool balancer_left(struct balancer *b, const struct balance_world *w);
 
 /* Fill s, but for its node. */

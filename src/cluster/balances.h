@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * balances: the services that this host balances, for cluster.c and thread.c. In the control
- * thread. What the rest of resexd sees: cluster_balance_see() and the functions below it in
- * cluster.h.
+ * thread. The rest of resexd calls cluster_balance_see() and the functions below it in cluster.h.
  */
 #ifndef RESEX_CLUSTER_BALANCES_H
 #define RESEX_CLUSTER_BALANCES_H
@@ -24,17 +23,19 @@ int64_t balances_work(struct balances *s, const struct cluster *c, struct mono n
 		      int64_t wall_ns);
 
 /*
- * Other settings: a balancer that is the same goes on, with the mode that it has; one that is not
- * leaves. What cannot be opened is told, and is not balanced.
+ * conf is in force from now on. A balancer whose settings are the same goes on in the mode that it
+ * has; the others leave. A service whose balancer cannot be opened is not balanced, and an event
+ * says so.
  */
 void balances_reload(struct balances *s, const struct cluster_conf *conf, struct mono now,
 		     int64_t wall_ns);
 
 /*
- * All leave from now on: those that put weights put the configured ones, in balances_work. True:
- * none is left.
+ * All balancers leave from now on: those that have put weights put the configured ones, in
+ * balances_work.
  */
 void balances_leave(struct balances *s, struct mono now);
+/* Have all left? */
 bool balances_left(const struct balances *s);
 
 #endif

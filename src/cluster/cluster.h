@@ -3,9 +3,9 @@
  * cluster: this host among the hosts of cluster.json.
  *
  * It is between guests (src/guests) and the memory of other hosts (src/shared, src/transport). It
- * serves this host's region (region_abi.h), publishes a heartbeat, this host and its guests in it,
- * and reads by one-sided READs what the others publish and the locks of the services. Policies do
- * not depend on it.
+ * serves this host's region (region_abi.h), and publishes a heartbeat and the figures of this host
+ * and its guests there. It reads what other hosts publish, and the locks of the services, by
+ * one-sided READs. Policies do not depend on it.
  *
  * Two threads take part. The control thread calls these functions, of which only open, start,
  * stop and close block. A thread of the cluster's own has the transport, the membership and the
@@ -35,8 +35,8 @@ void cluster_close(struct cluster *c);
 /* Start the thread; the first heartbeat comes after the first cluster_work. 0 or -errno. */
 int cluster_start(struct cluster *c);
 /*
- * HAProxy gets the weights of its own configuration back, for which it has a second. When this
- * returns the thread has ended.
+ * Give HAProxy the weights of its own configuration back, for at most a second; then stop the
+ * thread. When this returns, the thread has ended.
  */
 void cluster_stop(struct cluster *c);
 /* Another number each second at least, while the thread runs and is not blocked. */
@@ -63,7 +63,7 @@ void cluster_members(const struct cluster *c, uint64_t *view, struct hostset *me
 const char *cluster_membership(const struct cluster *c);
 /* Why this host decides nothing, or another problem of the membership, with the remedy; "". */
 const char *cluster_note(const struct cluster *c);
-/* How many changes of words, its own or another host's, this host has requested. */
+/* How many changes of words this host has requested, in its own region and in others. */
 uint64_t cluster_changes(const struct cluster *c);
 
 enum cluster_state {
@@ -215,8 +215,8 @@ int cluster_break_result(const struct cluster *c, uint64_t ticket);
 int cluster_read_again(const struct cluster *c, struct mono now, struct cluster_conf **conf,
 		       struct cluster_changes *ch, struct conf_error *e);
 /*
- * Put the settings of conf in force, which is of cluster_read_again: hosts and clients that it adds
- * may call, and links to those that it leaves out end, before others read the new settings. Takes
+ * Put the settings of conf in force; conf is what cluster_read_again gave. Before others read the
+ * new settings, added hosts and clients may call, and links to those that are left out end. Takes
  * conf, also after an error.
  * 0, with *ticket for cluster_reload_result; -EBUSY: another reload has no result yet; -EAGAIN:
  * too many requests have none; -ENOMEM.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * worker_vcpus: for how long the VCPUs of guests that are nodes waited for a CPU. The list of
- * domains says of a guest of several VCPUs only that one of them at least is runnable, so each is
- * looked at, by a hypercall of its own: in turn, some of them each load.period, and never by the
- * sampler.
+ * worker_vcpus: for how long the VCPUs of guests that are nodes waited for a CPU. If a guest has
+ * several VCPUs, the list of domains says only whether at least one of them is runnable. So each
+ * VCPU is looked at by a hypercall of its own. The cluster's thread makes these hypercalls, some
+ * each load.period, for one VCPU after the other; the sampler makes none.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static int make_room(struct guest_node *g, uint32_t n)
 	return 0;
 }
 
-/* False: there is no further one. */
+/* Look at VCPU n. False: there is no such VCPU, or no memory for it. */
 static bool look_at(struct worker *w, struct guest_node *g, uint32_t n, struct mono now)
 {
 	struct guest_vcpu *c;
@@ -46,7 +46,7 @@ static bool look_at(struct worker *w, struct guest_node *g, uint32_t n, struct m
 	c = &g->vcpu[n];
 	since = c->wait.began ? mono_sub(now, c->at) : 0;
 	c->at = now;
-	/* Of a paused domain VCPUs that are not blocked do not wait either. */
+	/* In a paused domain, VCPUs that are not blocked do not wait either. */
 	if (v.online && !v.blocked && !g->rests)
 		c->runnable_ns += (uint64_t)since;
 	load_wait_add(&c->wait, v.cpu_ns, c->runnable_ns, since);
@@ -76,7 +76,7 @@ void worker_vcpus(struct worker *w, struct mono now)
 
 void worker_vcpus_sum(const struct guest_node *g, struct load_guest *out)
 {
-	/* In the first round each VCPU was looked at, and in the second one its times began. */
+	/* The first look at a VCPU only begins its times, so the first round measures nothing. */
 	out->waits_known = g->rounds > 1;
 	out->waits_ns = 0;
 	for (uint32_t i = 0; i < g->room; i++)
