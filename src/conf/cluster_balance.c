@@ -130,6 +130,11 @@ static int check_other(const struct conf_doc *d, const char *path, const struct 
 		return conf_fail_key(d, path, "service", e,
 				     "service \"%s\" is listed twice: balance each service once",
 				     service);
+	if (b->by != o->by && !strcmp(b->backend, o->backend))
+		return conf_fail(d, path, e,
+				 "backend \"%s\" is balanced in another way by an element before, "
+				 "and an agent's answer overrides a weight: use one way for both",
+				 b->backend);
 	if (b->port && b->port == o->port)
 		return conf_fail_key(d, path, "port", e,
 				     "port %llu is that of an element before: give each its own",

@@ -102,6 +102,17 @@ static void check_services(const struct cluster_conf *c)
 }
 
 /* Each service is balanced once, by what it needs; servers of one have names of their own. */
+/* None undoes what the other does. */
+static void check_other(const struct cluster_balance *b, const struct cluster_balance *o)
+{
+	FUZZ_REQUIRE(b->by == o->by || strcmp(b->backend, o->backend) != 0);
+	if (b->by == CLUSTER_BY_AGENT)
+		FUZZ_REQUIRE(b->port != o->port);
+	else if (b->by == o->by)
+		FUZZ_REQUIRE(strcmp(b->backend, o->backend) != 0 ||
+			     strcmp(b->socket, o->socket) != 0);
+}
+
 static void check_balance(const struct cluster_conf *c)
 {
 	FUZZ_REQUIRE(c->balances <= CLUSTER_SERVICES_MAX);
@@ -114,10 +125,13 @@ static void check_balance(const struct cluster_conf *c)
 		FUZZ_REQUIRE(b->k <= 256 && b->service_ns >= 0 && b->mode <= CLUSTER_ACT);
 		FUZZ_REQUIRE(memchr(b->socket, 0, sizeof(b->socket)) && b->backend[0] &&
 			     memchr(b->backend, 0, sizeof(b->backend)));
-		FUZZ_REQUIRE(b->socket[0] == '/');
+		if (b->by == CLUSTER_BY_AGENT)
+			FUZZ_REQUIRE(!b->socket[0] && b->port >= 1 && b->port <= UINT16_MAX &&
+				     b->service_ns);
+		else
+			FUZZ_REQUIRE(b->socket[0] == '/' && !b->port);
 		for (uint32_t k = 0; k < i; k++)
-			FUZZ_REQUIRE(strcmp(b->backend, c->balance[k].backend) != 0 ||
-				     strcmp(b->socket, c->balance[k].socket) != 0);
+			check_other(b, &c->balance[k]);
 		for (; n; n = cluster_node_next(c, b->service, n)) {
 			FUZZ_REQUIRE(n->server[0] && !strpbrk(n->server, " ;/\"\\"));
 			for (o = cluster_node_next(c, b->service, n); o;

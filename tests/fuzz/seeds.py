@@ -138,6 +138,15 @@ CLUSTER = {
     "balance_agent": '{"cluster": "c", %s, "services": [{"name": "w", "number": 1}], "nodes": [{"name": "n1", "number":'
                      ' 1, "host": "xen1", "service": "w"}], "balance": [{"service": "w", "by": "agent", "port": 9,'
                      ' "service_time": "5ms"}]}' % HOSTS,
+    **{"balance_wrong_%d" % i: '{"cluster": "c", %s, "services": [{"name": "w", "number": 1}, {"name": "m", "number":'
+       ' 2}], "nodes": [{"name": "n1", "number": 1, "host": "xen1", "service": "w"}, {"name": "n2", "number": 1,'
+       ' "host": "xen2", "service": "m"}], "balance": [{"service": "w", %s}]}' % (HOSTS, keys)
+       for i, keys in enumerate((
+           '"by": "agent", "service_time": "5ms"', '"by": "agent", "port": 9', '"by": "agent", "port": 9, "socket": "/h"',
+           '"socket": "/h", "port": 9', '"mode": "act"', '"socket": "h"', '"socket": "/h", "backend": "a b"',
+           '"socket": "/h", "k": 0', '"socket": "/h"}, {"service": "m", "socket": "/h", "backend": "w"',
+           '"by": "agent", "port": 9, "service_time": "5ms"}, {"service": "m", "by": "agent", "port": 9, "service_time":'
+           ' "5ms"', '"socket": "/h"}, {"service": "m", "by": "agent", "port": 9, "service_time": "5ms", "backend": "w"'))},
     "only_clients": '{"cluster": "c", "hosts": [{"name": "xen1", "number": 1, "role": "client"}]}',
     "empty": "{}",
 }

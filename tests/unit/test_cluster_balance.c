@@ -91,6 +91,8 @@ RIG_TEST(balance__that_cannot_be__is_refused_with_place_and_remedy)
 		{ ONE(", \"by\": \"agent\", \"port\": 9, \"service_time\": \"auto\""),
 		  "cannot be measured" },
 		{ ONE(AGENT(9) ", \"backend\": \"b c\""), "cannot be a backend" },
+		{ TWO(SOCKET, AGENT(9) ", \"backend\": \"web\""),
+		  "\"web\" is balanced in another way" },
 		{ TWO(AGENT(9), AGENT(9)), "port 9 is that of an element before" },
 		{ ONE(", \"by\": \"magic\""), "magic" },
 		{ ONE(SOCKET ", \"mode\": \"equal\""), "equal" },
@@ -121,5 +123,6 @@ RIG_TEST(balance__that_cannot_be__is_refused_with_place_and_remedy)
 	/* What may be: another socket is another HAProxy; and so is another backend. */
 	take(*state, TWO(SOCKET, ", \"socket\": \"/i\", \"backend\": \"web\""), "xen1");
 	take(*state, TWO(SOCKET, SOCKET), "xen1");
+	take(*state, TWO(SOCKET, AGENT(9)), "xen1");
 	take(*state, TWO(AGENT(9), AGENT(10) ", \"backend\": \"web\""), "xen1");
 }
