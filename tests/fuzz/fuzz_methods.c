@@ -214,6 +214,11 @@ static void write_cluster(struct world *w, struct bytes *in)
 	c->refused = "cluster.json: no";
 	c->reload_rc = x & 256 ? -(int)(x >> 16 & 127) : 0;
 	c->changes.n = (uint32_t)(x >> 24 & 3);
+	c->load.flags = (uint32_t)(x >> 32 & 0x7f);
+	c->load.source = x >> 39 & 1 ? LOAD_HV : LOAD_ULM;
+	c->node[0].state = x >> 40 & 1 ? CLUSTER_NODE_STALE : CLUSTER_NODE_FRESH;
+	c->balancer.restores = x >> 41 & 1;
+	c->conf.balances = !(x >> 42 & 1);
 	c->changes.change[0] = (struct cluster_change){ CLUSTER_HOST_CALLED, 2 };
 	c->changes.change[1] = (struct cluster_change){ CLUSTER_SERVICE_CHANGED, 1 };
 	c->changes.change[2] = (struct cluster_change){ CLUSTER_HOST_REMOVED, 3 };

@@ -172,9 +172,12 @@ METHODS = {
     "hosts": call("host-list list-hosts lock-list lock-break lock-break", [None] * 3 + [
                   '{"service":"web"}', '{"service":"mail","force":true}'], cluster=0xc1),
     "loads": call("load-list load-show load-show load-show", [None, '{"node":"n1"}', '{"node":"n9"}', '{}'], cluster=0xc1),
-    "balance": call("node-list balance-list balance-set balance-set balance-set why-node why-node why",
-                    [None, None, '{"service":"web","mode":"act"}', '{"service":"mail","mode":"act"}',
-                     '{"service":"web","mode":"x"}', '{"node":"n1"}', '{"node":"n3"}', '{"guest":"n1"}'], cluster=0xc1),
+    # By the figures of the fake cluster: as they are, of the hypervisor, old, restored, balanced nowhere.
+    **{"balance_%x" % (bits >> 32): call(
+        "node-list balance-list balance-set balance-set balance-set why-node why-node why",
+        [None, None, '{"service":"web","mode":"act"}', '{"service":"mail","mode":"act"}',
+         '{"service":"web","mode":"x"}', '{"node":"n1"}', '{"node":"n3"}', '{"guest":"n1"}'], cluster=0xc1 | bits)
+       for bits in (0, 0xff << 32, 1 << 40, 1 << 41, 1 << 42)},
     "reload": call("cluster-reload cluster-reload", ['{"dry_run":true}', None], cluster=0x30000c1),
     "hosts_refused": call("lock-break lock-break lock-break", ['{"service":"web"}', '{"service":"x"}', '{}'],
                           cluster=0x1021),
