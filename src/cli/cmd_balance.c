@@ -105,7 +105,7 @@ int run_why_node(struct cli *c)
 	return rc;
 }
 
-/* The name is no guest's, but may be a node's. If it is neither, the error says both. */
+/* There is no guest of this name. There may be a node; without one the error names both. */
 int run_why_other(struct cli *c)
 {
 	char no_guest[sizeof(c->client.error)];

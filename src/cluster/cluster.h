@@ -35,7 +35,7 @@ void cluster_close(struct cluster *c);
 /* Start the thread; the first heartbeat comes after the first cluster_work. 0 or -errno. */
 int cluster_start(struct cluster *c);
 /*
- * Give HAProxy the weights of its own configuration back, for at most a second; then stop the
+ * Give HAProxy the weights of its own configuration back, in at most 3 seconds; then stop the
  * thread. When this returns, the thread has ended.
  */
 void cluster_stop(struct cluster *c);

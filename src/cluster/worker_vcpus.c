@@ -34,7 +34,7 @@ static int make_room(struct guest_node *g, uint32_t n)
 	return 0;
 }
 
-/* Look at VCPU n. False: there is no such VCPU, or no memory for it. */
+/* Look at VCPU n. False: the guest has no VCPU n, or memory is missing. */
 static bool look_at(struct worker *w, struct guest_node *g, uint32_t n, struct mono now)
 {
 	struct guest_vcpu *c;

@@ -116,8 +116,8 @@ int load_accuracy(const struct load_plan *p, struct load_accuracy *a);
  * No policy can serve more than this where random choice serves random_tps: M CPUs that have a
  * queue each, and N clients, are busy for N / (N + M - 1) of the time under random choice (a closed
  * network of product form). CPUs of one node share a queue, so random choice wastes less.
- * UINT64_MAX: there is no such bound for an open loop, for clients that think, and where other
- * processes slow some nodes, which random choice does not spare.
+ * UINT64_MAX: there is no bound. An open loop and clients that think have none. Loaded nodes have
+ * none either, because random choice does not spare them.
  */
 uint64_t load_bound(const struct load_plan *p, uint64_t random_tps);
 

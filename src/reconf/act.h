@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * act: how a balancer is told the weights of the servers of one backend of HAProxy, behind one ops
- * struct. act_haproxy sets them by the Runtime API; act_agent answers HAProxy's agent-check. A
- * backend has one of the two: an agent's answer overrides a weight that was set.
+ * act: one ops struct for two ways to give HAProxy the weights of the servers of one backend.
+ * act_haproxy sets them by the Runtime API; act_agent answers HAProxy's agent-check. A backend has
+ * one of the two: an agent's answer overrides a weight that was set.
  *
  *	balance -> weights -> put() -> HAProxy
  *	HAProxy -> read() -> struct act_server

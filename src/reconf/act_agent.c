@@ -21,7 +21,6 @@ enum {
 	ACCEPTS_MAX = 64, /* in one work() */
 	BACKLOG = 512,	  /* each server may ask at once */
 	INITIAL = HAPROXY_WEIGHT_MAX,
-	LISTENER = CONNECTIONS_MAX, /* in epoll's data, beside the places of connections */
 };
 
 static const int64_t pause_min_ns = 100 * NS_PER_MS, pause_max_ns = 5 * NS_PER_S;
@@ -220,7 +219,6 @@ static bool accept_all(struct act *a)
 			return a->fd >= 0 && errno != EAGAIN;
 		c = place(a);
 		*c = (struct connection){ .fd = fd, .began = a->now };
-		ev.data.u32 = (uint32_t)(c - a->connection);
 		if (!serve(a, c))
 			continue;
 		if (epoll_ctl(a->epoll, EPOLL_CTL_ADD, fd, &ev))
@@ -257,7 +255,7 @@ static int try_listen(struct act *a)
 	const struct sockaddr_in at = { .sin_family = AF_INET,
 					.sin_port = htons(a->conf.port),
 					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = LISTENER };
+	struct epoll_event ev = { .events = EPOLLIN };
 	int one = 1;
 
 	a->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -284,9 +282,8 @@ static void listen_now(struct act *a)
 		 error == EADDRINUSE
 			 ? "port %u of 127.0.0.1 is in use (%s): end that program, or give another "
 			   "\"port\", also as agent-port in haproxy.cfg"
-			 : "cannot listen at port %u of 127.0.0.1: %s: give another \"port\", also "
-			   "as "
-			   "agent-port in haproxy.cfg",
+			 : "cannot listen at port %u of 127.0.0.1: %s: give another \"port\", "
+			   "also as agent-port in haproxy.cfg",
 		 a->conf.port, strerror(error));
 }
 

@@ -9,16 +9,16 @@
  *
  *	HAProxy --connects, "web/n1\n"--> act_agent --"37%\n"--> HAProxy
  *
- * A weight is told in percent of the configured one. So weights are in 1/256 of that here: initial
- * is 256. Requests are hostile input: bounded, and those that name no server get no answer. HAProxy
+ * An answer is a percentage of the configured weight. Weights here are 1/256 of that: initial is
+ * 256. Requests are hostile input: bounded, and those that name no server get no answer. HAProxy
  * tells nothing: which servers are up, and which requests are under way, is not known.
  *
  * Traps (2.6.12):
  * - A percentage of the configured weight is cut to a whole number. Of weight 1, which is that of a
  *   server line without "weight", all below 100 % is 0.
  * - Without agent-send HAProxy says nothing, and waits.
- * - HAProxy keeps the last weight when the agent is gone, or gives no answer. An empty line changes
- *   nothing either, and is no failed check: it is the answer when nothing is put.
+ * - HAProxy keeps the last weight when the agent is gone, or gives no answer. An empty line
+ *   changes nothing either, and the check does not fail. It is the answer when nothing was put.
  * - A line without its end is ignored. A number without "%" is an error in HAProxy's log.
  * - The check goes on for servers that are down.
  */

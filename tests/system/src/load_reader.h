@@ -26,9 +26,9 @@ struct mono load_reader_now(struct load_reader *r);
 int load_reader_open(struct load_reader *r, const char *program, const char *file,
 		     const char *client);
 /*
- * READ the record of conf.node[i], and wait until it has come or *ends. 0; -EAGAIN or -ENOMSG: it
- * is torn, or not written yet; -ENOTCONN: there was no READ; else it is no load record. *at: when
- * the READ ended.
+ * READ the record of conf.node[i], and wait until it has come or *ends. 0; -EAGAIN or -ENOMSG: the
+ * record is torn, or not written yet; -ENOTCONN: no READ was done; another -errno: what was read is
+ * not a load record. *at: when the READ ended.
  */
 int load_reader_read(struct load_reader *r, uint32_t i, const volatile sig_atomic_t *ends,
 		     struct load_record *to, struct mono *at);
