@@ -66,7 +66,9 @@ def over(vm, d, guests, what):
 
 def agrees(what, name, s):
     text = "%s, %s: %s" % (what, name, s)
-    check(abs(s["busy"] - s["cpu"]) <= 0.03 * s["cpu"] + 0.005, "busy is not Xen's CPU time; " + text)
+    # Of an idle guest nearly all CPU time is of the commands of look(), which run between the two readings.
+    more = 0.002 if s["cpu"] > 0.1 else 0.005
+    check(abs(s["busy"] - s["cpu"]) <= 0.03 * s["cpu"] + more, "busy is not Xen's CPU time; " + text)
     # Some ms of it are of ticks that looked in another moment.
     check(abs(s["wait"] - s["steal"]) <= 0.10 * s["steal"] + 0.02, "wait is not the guest's steal; " + text)
 
