@@ -94,8 +94,10 @@ def told_apart(vm, d, what, guests, want):
 def hypercalls(vm):
     """Calls of the hypervisor and sleeps of each thread of resexd, by the kernel's trace points."""
     events = "%s/events/syscalls/sys_enter_" % TRACE
-    out = vm.sh("mount -t tracefs trace {0} 2>/dev/null; cd {0} && echo >trace && echo 4096 >buffer_size_kb && "
-                "for e in ioctl clock_nanosleep; do echo 1 >{1}$e/enable; done; sleep 2; "
+    # tracing_on begins and ends both at once: what is enabled later, or longer, is counted otherwise.
+    out = vm.sh("mount -t tracefs trace {0} 2>/dev/null; cd {0} && echo 0 >tracing_on && echo >trace && "
+                "echo 4096 >buffer_size_kb && for e in ioctl clock_nanosleep; do echo 1 >{1}$e/enable; done; "
+                "echo 1 >tracing_on; sleep 2; echo 0 >tracing_on; "
                 "for e in ioctl clock_nanosleep; do echo 0 >{1}$e/enable; done; "
                 "grep -o 'resexd-[0-9]* .*sys_[a-z_]*(' trace".format(TRACE, events))
     counts = {}
