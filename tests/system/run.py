@@ -32,7 +32,7 @@ import snapshot
 
 
 WORKERS = max(1, (os.cpu_count() or 1) // 2)
-EMULATOR_FAULTS_MAX = 6  # see Vm.fault
+EMULATOR_FAULTS_MAX = 6  # see bed.FAULTS
 
 
 def line(name, word, seconds, cpu, why=""):
@@ -94,7 +94,7 @@ class Runner:
         seconds, cpu = time.monotonic() - began, vm.cpu_seconds() if vm else 0
         with self.lock:
             self.cpu += cpu
-            again = bool(vm and vm.fault and self.faults_left > 0)
+            again = bool(vm and any(v.fault for v in [vm] + vm.others) and self.faults_left > 0)
             self.faults_left -= again
             if not again:
                 self.failed.append(s.name)
