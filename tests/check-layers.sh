@@ -50,6 +50,7 @@ src/shared/member_corosync* src/shared/ src/core/ src/util/ config.h @libc coros
 src/shared/record*     src/shared/ src/core/units.h resex/region_abi.h @pure isa-l.h
 src/shared/*           src/shared/ src/transport/transport.h src/core/ src/util/ resex/region_abi.h resex/load_abi.h config.h @libc
 src/reconf/balance*    src/reconf/balance.h @pure
+src/reconf/decide*     src/reconf/decide.h src/reconf/decide_priv.h src/core/units.h @pure
 src/reconf/haproxy_text* src/reconf/haproxy_text.h src/reconf/act.h @pure
 src/reconf/act.h        src/core/units.h @libc
 src/reconf/act_*       src/reconf/act.h src/reconf/act_agent.h src/reconf/act_haproxy.h src/reconf/haproxy_text.h src/core/units.h @libc

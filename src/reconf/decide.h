@@ -12,18 +12,19 @@
  * pass nodes to and fro. So a move for load needs all of these; each can be left out (decide_rule):
  *
  *	LOW		the donor's load is below its `low`
- *	GAIN		after the move, the taker and the donor each have less load than the taker
- *			before, by margin:
- *				max(Wt / (Ct + c), Wd / (Cd - c)) x (1 + margin) <= Wt / Ct
+ *	GAIN		the donor's load after the move is below the taker's before, by margin:
+ *				Wd / (Cd - c) x (1 + margin) <= Wt / Ct
  *			W: sum of load x capacity of a service's nodes; C: sum of their capacities;
- *			c: capacity of the node
+ *			c: capacity of the node. While the work stays, this cannot hold for the
+ *			move back
  *	REST		the node was not moved within `rest`
  *	BUDGET		the taker's token bucket has a token: `budget` of them come in budget_ns,
  *			and it holds no more
  *	REVERSAL	a service that gave a node within `rest` and takes one again is a reversal.
  *			DECIDE_REVERSALS of them within `freeze` freeze moves for load, for
  *			`freeze`, then twice as long each time, at most DECIDE_FREEZE_MAX times.
- *			A freeze that ended `rest` ago without another reversal resets that
+ *			If no reversal came within `rest` of its end, the next one is `freeze` again.
+ *			Nodes that change services during a freeze are no reversals
  *	HOME		while moves are frozen, nodes go home: from services above their share to
  *			services below theirs
  *	BACKOFF		a service that found no donor asks again after 1, 2, 4 .. DECIDE_BACKOFF_MAX
@@ -146,14 +147,15 @@ enum decide_why {
 	DECIDE_FROZEN,	   /* too many reversals */
 	DECIDE_AT_MAXIMUM, /* the service has its maximum */
 	DECIDE_OVER_BUDGET,
-	DECIDE_BACKS_OFF,  /* it found no donor a short time ago */
+	DECIDE_BACKS_OFF, /* it found no donor a short time ago */
+	/* The nearest of all donors, in this order; each of these backs off: */
 	DECIDE_NO_SPARE,   /* every other service is at its minimum */
 	DECIDE_GUARANTEED, /* those above it are at their guarantee, and not of lower priority */
 	DECIDE_NONE_LOW,   /* every service with nodes to spare has a load that is not low */
-	DECIDE_NO_GAIN,	   /* no node would make both better off by the margin */
-	DECIDE_RESTS,	   /* the nodes that would do were moved a short time ago */
+	DECIDE_MAY_NOT,	   /* none of their nodes may serve it, and there is no chain */
 	DECIDE_STUCK,	   /* they are fixed, or their last move is pending */
-	DECIDE_MAY_NOT,	   /* none of them may serve it, and there is no chain */
+	DECIDE_RESTS,	   /* the nodes that would do were moved a short time ago */
+	DECIDE_NO_GAIN,	   /* no node would make the donor less loaded than the taker by margin */
 	DECIDE_WHYS,
 };
 
@@ -187,8 +189,10 @@ int decide(const struct decide *d, const struct decide_view *v, uint32_t service
 /* p was decided for service and is carried out, or was no move: takes a token, or backs off. */
 void decide_asked(struct decide *d, uint32_t service, const struct decide_plan *p, struct mono now);
 
-/* Mean load of a service, 1/1000, weighed by capacity; of a service without nodes UINT32_MAX. */
+/* Mean load of a service, 1/1000, weighed by capacity. UINT32_MAX: no nodes, or no known loads. */
 uint32_t decide_load(const struct decide *d, const struct decide_view *v, uint32_t service);
+/* One check: is its load known, and high? A service without nodes is. */
+bool decide_high(const struct decide *d, const struct decide_view *v, uint32_t service);
 /* A sentence without a full stop. */
 const char *decide_why_text(enum decide_why why);
 static inline bool decide_is_move(enum decide_why why)

@@ -8,6 +8,10 @@ libreconf_a_SOURCES = \
 	src/reconf/balance.c src/reconf/balance.h \
 	src/reconf/choose.c \
 	src/reconf/counter.c src/reconf/counter.h \
+	src/reconf/decide.c src/reconf/decide.h \
+	src/reconf/decide_chain.c \
+	src/reconf/decide_past.c \
+	src/reconf/decide_priv.h \
 	src/reconf/haproxy_text.c src/reconf/haproxy_text.h \
 	src/reconf/lock.c src/reconf/lock.h \
 	src/reconf/move.c src/reconf/move.h \

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * decide_priv: what the files of decide.h share:
+ *
+ *	decide.c	the rules, and a single move
+ *	decide_chain.c	a move over other services
+ *	decide_past.c	what was moved before: rest, budget, reversals, back-off
+ */
+#ifndef RESEX_RECONF_DECIDE_PRIV_H
+#define RESEX_RECONF_DECIDE_PRIV_H
+
+#include "src/reconf/decide.h"
+
+/* The nodes of a service that may be counted. */
+struct decide_sum {
+	uint32_t nodes, known;
+	uint64_t capacity; /* of all, 1/1000 */
+	uint64_t work;	   /* sum of load x capacity; nodes without a known load have the mean */
+	uint32_t load;	   /* work / capacity; UINT32_MAX: there are no nodes, or no known loads */
+};
+
+static inline bool decide_on(const struct decide *d, enum decide_rule rule)
+{
+	return !(d->conf.off & rule);
+}
+
+/* Of two reasons of no move, which comes nearer to a move? */
+static inline bool decide_nearer(enum decide_why a, enum decide_why b)
+{
+	return a > b;
+}
+
+uint64_t decide_capacity(const struct decide *d, const struct decide_node *n);
+void decide_sums(const struct decide *d, const struct decide_view *v,
+		 struct decide_sum sum[static DECIDE_SERVICES_MAX]);
+/* The load of a service that gets or gives so much capacity; UINT32_MAX: nothing is left. */
+uint32_t decide_load_after(const struct decide_sum *s, int64_t capacity);
+/* Is a load below another one by margin, or does the rule GAIN not count? */
+bool decide_gains(const struct decide *d, uint32_t below, uint32_t load);
+
+/* What a decision is made with. */
+struct decide_case {
+	const struct decide *d;
+	const struct decide_view *v;
+	uint32_t taker;
+	struct mono now;
+	struct decide_sum sum[DECIDE_SERVICES_MAX];
+};
+
+/*
+ * Does the donor have a node to spare for the taker: by its minimum, and by guarantee and
+ * priorities? DECIDE_MOVE, or DECIDE_NO_SPARE or DECIDE_GUARANTEED.
+ */
+enum decide_why decide_spares(const struct decide_case *c, uint32_t donor);
+/* May the node go to a service now? DECIDE_MOVE, or DECIDE_MAY_NOT, DECIDE_STUCK, DECIDE_RESTS. */
+enum decide_why decide_goes(const struct decide_case *c, uint32_t node, uint32_t to);
+
+/*
+ * A chain of two or more steps to the taker. True with *p, if it is found and is better than a
+ * single move after which the donor's load is single, by margin; UINT32_MAX: there is no such move.
+ */
+bool decide_chain(const struct decide_case *c, uint32_t single, struct decide_plan *p);
+
+/* --- decide_past.c ------------------------------------------------------------------------- */
+
+/* For how long yet; 0: no longer. */
+int64_t decide_rests(const struct decide *d, uint32_t node, struct mono now);
+int64_t decide_frozen(const struct decide *d, struct mono now);
+int64_t decide_backs_off(const struct decide *d, uint32_t service, struct mono now);
+int64_t decide_over_budget(const struct decide *d, uint32_t service, struct mono now);
+
+#endif
