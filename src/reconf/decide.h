@@ -23,7 +23,7 @@
  *	REVERSAL	a service that gave a node within `rest` and takes one again is a reversal.
  *			DECIDE_REVERSALS of them within `freeze` freeze moves for load, for
  *			`freeze`, then twice as long each time, at most DECIDE_FREEZE_MAX times.
- *			If no reversal came within `rest` of its end, the next one is `freeze` again.
+ *			If none came within `rest` of its end, the next one is `freeze` again.
  *			Nodes that change services during a freeze are no reversals
  *	HOME		while moves are frozen, nodes go home: from services above their share to
  *			services below theirs
