@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/conf/cluster_text.h"
+
 struct compared {
 	const struct cluster_conf *a, *b;
 	const struct hostset *present;
@@ -41,34 +43,6 @@ static void add(struct cluster_changes *out, enum cluster_change_kind kind, uint
 }
 
 /* --- the root's keys ------------------------------------------------------------- */
-
-/* A number as in cluster.json; with a unit, the largest one of which it is a multiple. */
-struct number_text {
-	char text[32];
-};
-
-static struct number_text number_text(uint64_t n)
-{
-	struct number_text t;
-
-	snprintf(t.text, sizeof(t.text), "%llu", (unsigned long long)n);
-	return t;
-}
-
-static struct number_text duration_text(int64_t ns)
-{
-	static const struct {
-		const char *name;
-		int64_t ns;
-	} units[] = { { "s", NS_PER_S }, { "ms", NS_PER_MS }, { "us", NS_PER_US }, { "ns", 1 } };
-	struct number_text t;
-	size_t i = 0;
-
-	while (ns % units[i].ns)
-		i++;
-	snprintf(t.text, sizeof(t.text), "%lld%s", (long long)(ns / units[i].ns), units[i].name);
-	return t;
-}
 
 /* Both lists have the key names of cluster.json. */
 static int compare_rules(const struct compared *c)
