@@ -423,9 +423,9 @@ static int read_moves(const struct conf_doc *d, const char *path, const json_t *
 				     (unsigned long long)s->high);
 	if (s->guarantee == NOT_GIVEN)
 		s->guarantee = s->minimum;
-	/* A minimum of more nodes than there can be was always accepted. */
 	if (s->maximum == NOT_GIVEN)
-		s->maximum = s->guarantee > CLUSTER_NODES_MAX ? s->guarantee : CLUSTER_NODES_MAX;
+		s->maximum = cluster_maximum_default(s);
+	s->more = cluster_service_more(s);
 	return 0;
 }
 

@@ -58,6 +58,8 @@ struct cluster_service {
 	uint64_t guarantee, share, maximum;
 	uint64_t priority;  /* 0 .. CLUSTER_PRIORITY_MAX, higher is more */
 	uint64_t high, low; /* load index of its nodes; low < high */
+	/* Digest of these, as the file gives them; 0: they are the defaults. */
+	uint64_t more;
 };
 
 enum cluster_node_kind {
@@ -188,6 +190,9 @@ int cluster_generation_count(const char *state_dir, uint64_t generation, struct 
 uint64_t cluster_callers_default(const struct cluster_conf *c);
 uint64_t cluster_callers_second_default(const struct cluster_conf *c);
 
+/* The maximum of a service whose file gives none. */
+uint64_t cluster_maximum_default(const struct cluster_service *s);
+
 /* How long a lock word must be unchanged before other hosts may break the lock (lease.h). */
 int64_t cluster_break_ns(const struct cluster_conf *c);
 
@@ -199,6 +204,8 @@ uint64_t cluster_agreement(const struct cluster_conf *c);
  */
 uint64_t cluster_hosts_digest(const struct cluster_conf *c);
 uint64_t cluster_service_digest(const struct cluster_service *s);
+/* cluster_service.more, of the others. Here a share that the file does not give is UINT64_MAX. */
+uint64_t cluster_service_more(const struct cluster_service *s);
 uint64_t cluster_services_digest(const struct cluster_service *s, uint32_t n);
 /* Of all nodes of all hosts; 0: there are none. */
 uint64_t cluster_nodes_digest(const struct cluster_conf *c);

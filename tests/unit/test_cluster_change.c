@@ -395,10 +395,11 @@ RIG_TEST(digests__of_a_known_file__are_the_known_numbers)
 {
 	struct cluster_conf *c = &((struct confs *)*state)->a;
 
-#define K1   H("x2", "1", "1")
-#define K2   H("k", "2", "2")
-#define K277 HP("k", "2", "2", "\"corosync_node\": 77")
-#define KWEB "{\"name\": \"web\", \"number\": 1, \"balancers\": [\"x2\"]}"
+#define K1	      H("x2", "1", "1")
+#define K2	      H("k", "2", "2")
+#define K277	      HP("k", "2", "2", "\"corosync_node\": 77")
+#define KWEB_OF(more) "{\"name\": \"web\", \"number\": 1, \"balancers\": [\"x2\"]" more "}"
+#define KWEB	      KWEB_OF("")
 #define KMAIL                                                                                      \
 	"{\"name\": \"mail\", \"number\": 200, \"minimum\": 3, \"balancers\": [\"k\", \"x2\"]}"
 	take(c, FILE_OF("", K277 ", " K1, KMAIL ", " KWEB));
@@ -407,6 +408,15 @@ RIG_TEST(digests__of_a_known_file__are_the_known_numbers)
 	assert_true(cluster_service_digest(cluster_service_find(c, "mail")) == 0xd35ffb2d0c4ada0);
 	assert_true(cluster_services_digest(c->service, c->services) == 0x5c0e4fba5a6af21e);
 	assert_true(cluster_agreement(c) == 0xc2748b131d490cde);
+	take(c, FILE_OF("", K1,
+			KWEB_OF(", \"minimum\": 1, \"guarantee\": 2, \"share\": 4, "
+				"\"maximum\": 9, \"priority\": 5, \"high\": 2000, "
+				"\"low\": 100")));
+	assert_true(c->service[0].more == 0x5d8e980f12a8abf1);
+	assert_true(cluster_service_digest(&c->service[0]) == 0xba767f0bbfb1afa7);
+	take(c, FILE_OF("", K1, KWEB_OF(", \"priority\": 1")));
+	assert_true(c->service[0].more == 0x379d99a485087bb2);
+	assert_true(cluster_service_digest(&c->service[0]) == 0x2b606ca38c45451d);
 	take(c, FILE_OF(CORO, K277 ", " K1, ""));
 	assert_true(cluster_hosts_digest(c) == 0x4d8c4530e695615f);
 	assert_true(cluster_services_digest(c->service, c->services) == 0x5a77b06f230caa36);
