@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cluster_text: numbers as cluster.json has them, for messages. */
+/* cluster_text: values as cluster.json has them, for messages. */
 #ifndef RESEX_CONF_CLUSTER_TEXT_H
 #define RESEX_CONF_CLUSTER_TEXT_H
 
@@ -32,6 +32,24 @@ static inline struct number_text duration_text(int64_t ns)
 	while (ns % units[i].ns)
 		i++;
 	snprintf(t.text, sizeof(t.text), "%lld%s", (long long)(ns / units[i].ns), units[i].name);
+	return t;
+}
+
+/* n is in 1/1000. */
+static inline struct number_text percent_text(uint64_t n)
+{
+	struct number_text t;
+
+	snprintf(t.text, sizeof(t.text), "%llu%%", (unsigned long long)n / 10);
+	return t;
+}
+
+static inline struct number_text budget_text(uint64_t n, int64_t ns)
+{
+	const char *unit = ns == NS_PER_S ? "s" : (ns == 60 * NS_PER_S ? "min" : "h");
+	struct number_text t;
+
+	snprintf(t.text, sizeof(t.text), "%llu/%s", (unsigned long long)n, unit);
 	return t;
 }
 
