@@ -201,6 +201,7 @@ RIG_TEST(least__cluster_and_hosts__the_rest_is_the_man_pages_defaults)
 	assert_int_equal(c->host[1].corosync_node, 2);
 	assert_int_equal(c->services, 0);
 	assert_int_equal(c->nodes, 0);
+	assert_true(cluster_nodes_digest(c) == 0);
 	assert_null(cluster_own_node(c));
 	assert_null(cluster_next_own(c, NULL));
 	assert_int_equal(c->load.source, CLUSTER_LOAD_AUTO);
