@@ -187,7 +187,7 @@ struct region_service {
 	uint32_t minimum;		      /* number of nodes that it keeps in any case */
 	uint64_t balancers[REGION_SET_WORDS]; /* the hosts that balance the service */
 	char name[REGION_NAME];
-	uint64_t reserved[1];
+	uint64_t more; /* digest of its other settings; 0: they are the defaults */
 };
 
 /* --- the words ------------------------------------------------------------- */

@@ -51,6 +51,7 @@ static void service_of_record(const struct region_service *r, struct cluster_ser
 	s->number = r->service;
 	s->minimum = r->minimum;
 	memcpy(s->balancers.word, r->balancers, sizeof(s->balancers.word));
+	s->more = r->more;
 }
 
 /*

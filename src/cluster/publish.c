@@ -119,6 +119,7 @@ uint32_t publish_services(const struct cluster_conf *conf,
 		out[i].service = (uint32_t)s->number;
 		out[i].minimum = (uint32_t)s->minimum;
 		memcpy(out[i].balancers, s->balancers.word, sizeof(out[i].balancers));
+		out[i].more = s->more;
 		put_text(out[i].name, sizeof(out[i].name), s->name);
 	}
 	return conf->services;

@@ -65,6 +65,12 @@ static const struct conf_key service_keys[] = {
 	{ KEY("name", STRING, name), .min = 1, .max = REGION_NAME - 1, .required = 1 },
 	{ KEY("number", UINT, number), .min = 1, .max = REGION_SERVICES_MAX - 1, .required = 1 },
 	{ KEY("minimum", UINT, minimum), .max = REGION_NODES_MAX * REGION_HOSTS_MAX },
+	{ KEY("guarantee", UINT, guarantee), .max = CLUSTER_NODES_MAX },
+	{ KEY("share", UINT, share), .max = CLUSTER_NODES_MAX },
+	{ KEY("maximum", UINT, maximum), .min = 1, .max = CLUSTER_NODES_MAX },
+	{ KEY("priority", UINT, priority), .max = CLUSTER_PRIORITY_MAX },
+	{ KEY("high", UINT, high), .min = 1, .max = CLUSTER_INDEX_MAX },
+	{ KEY("low", UINT, low), .max = CLUSTER_INDEX_MAX },
 	{ 0 },
 };
 #undef KEY
@@ -371,11 +377,68 @@ static int check_service(const struct cluster_conf *c, const struct conf_doc *d,
 	return 0;
 }
 
+/* Those that are not given take the others' values as limits. */
+static int check_order(const struct conf_doc *d, const char *path, const struct cluster_service *s,
+		       struct conf_error *e)
+{
+	const struct {
+		const char *key;
+		uint64_t nodes;
+	} order[] = {
+		{ "minimum", s->minimum },
+		{ "guarantee", s->guarantee },
+		{ "share", s->share },
+		{ "maximum", s->maximum },
+	};
+	size_t last = 0;
+
+	for (size_t i = 1; i < sizeof(order) / sizeof(order[0]); i++) {
+		if (order[i].nodes == NOT_GIVEN)
+			continue;
+		if (order[i].nodes < order[last].nodes)
+			return conf_fail_key(d, path, order[i].key, e,
+					     "%s %llu of \"%s\" is below its %s, %llu: write "
+					     "minimum <= guarantee <= share <= maximum",
+					     order[i].key, (unsigned long long)order[i].nodes,
+					     s->name, order[last].key,
+					     (unsigned long long)order[last].nodes);
+		last = i;
+	}
+	return 0;
+}
+
+/* share stays NOT_GIVEN until the nodes are known: cluster_reconf_read(). */
+static int read_moves(const struct conf_doc *d, const char *path, const json_t *obj,
+		      struct cluster_service *s, struct conf_error *e)
+{
+	int rc = check_order(d, path, s, e);
+
+	if (rc)
+		return rc;
+	if (s->low >= s->high)
+		return conf_fail_key(d, path, json_object_get(obj, "low") ? "low" : "high", e,
+				     "low %llu of \"%s\" is not below its high, %llu: write a "
+				     "lower low, or a higher high",
+				     (unsigned long long)s->low, s->name,
+				     (unsigned long long)s->high);
+	if (s->guarantee == NOT_GIVEN)
+		s->guarantee = s->minimum;
+	if (s->maximum == NOT_GIVEN)
+		s->maximum = cluster_maximum_default(s);
+	s->more = cluster_service_more(s);
+	return 0;
+}
+
 static int read_service(void *to, const struct conf_doc *d, const char *path, const json_t *obj,
 			struct conf_error *e)
 {
 	static const char *const also[] = { "balancers", NULL };
-	struct cluster_service s = { .minimum = 1 };
+	struct cluster_service s = { .minimum = 1,
+				     .guarantee = NOT_GIVEN,
+				     .share = NOT_GIVEN,
+				     .maximum = NOT_GIVEN,
+				     .high = CLUSTER_HIGH_DEFAULT,
+				     .low = CLUSTER_LOW_DEFAULT };
 	const json_t *balancers = json_object_get(obj, "balancers");
 	struct cluster_conf *c = to;
 	int rc = conf_bind(d, path, obj, service_keys, also, &s, e);
@@ -384,6 +447,8 @@ static int read_service(void *to, const struct conf_doc *d, const char *path, co
 		rc = check_service(c, d, path, &s, e);
 	if (!rc && balancers)
 		rc = read_balancers(c, d, path, balancers, &s, e);
+	if (!rc)
+		rc = read_moves(d, path, obj, &s, e);
 	if (!rc)
 		c->service[c->services++] = s;
 	return rc;
@@ -465,7 +530,7 @@ static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, str
 			 struct conf_error *e)
 {
 	static const char *const also[] = { "hosts", "services", "transport", "nodes",
-					    "load",  "balance",	 NULL };
+					    "load",  "balance",	 "reconf",    NULL };
 
 	if (rc)
 		return rc;
@@ -486,6 +551,8 @@ static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, str
 		rc = conf_read_list(d, "", d->root, &service_list, c, e);
 	if (!rc)
 		rc = cluster_nodes_read(c, d, e);
+	if (!rc)
+		rc = cluster_reconf_read(c, d, e);
 	if (!rc)
 		rc = cluster_balance_read(c, d, is.client != NULL, e);
 	if (!rc)

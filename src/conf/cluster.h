@@ -19,6 +19,10 @@ static_assert((int)TRANSPORT_HOSTS_MAX == (int)REGION_HOSTS_MAX, "one range of n
 
 /* A host has at most REGION_NODES_MAX nodes. */
 enum { CLUSTER_SERVICES_MAX = 64, CLUSTER_NODES_MAX = 1024 };
+enum { CLUSTER_PRIORITY_MAX = 7 };
+/* A load index and a capacity are in 1/1000. */
+enum { CLUSTER_HIGH_DEFAULT = 1500, CLUSTER_LOW_DEFAULT = 900, CLUSTER_INDEX_MAX = 1000000 };
+enum { CLUSTER_CAPACITY_DEFAULT = 1000, CLUSTER_CAPACITY_MAX = 100000 };
 enum { CLUSTER_SERVERS_MAX = 256, CLUSTER_SOCKET_MAX = 108 }; /* of a service; with the NUL */
 
 enum cluster_membership { CLUSTER_STATIC, CLUSTER_COROSYNC };
@@ -47,6 +51,20 @@ struct cluster_service {
 	uint64_t number;	  /* 1 .. REGION_SERVICES_MAX - 1 */
 	uint64_t minimum;	  /* nodes that it must not lose */
 	struct hostset balancers; /* the hosts that balance it */
+	/*
+	 * For moves of nodes (src/reconf/decide.h). In nodes; minimum <= guarantee <= share <=
+	 * maximum.
+	 */
+	uint64_t guarantee, share, maximum;
+	uint64_t priority;  /* 0 .. CLUSTER_PRIORITY_MAX, higher is more */
+	uint64_t high, low; /* load index of its nodes; low < high */
+	/* Digest of these, as the file gives them; 0: they are the defaults. */
+	uint64_t more;
+};
+
+enum cluster_node_kind {
+	CLUSTER_NODE_BOTH,   /* it serves each of its services at any time */
+	CLUSTER_NODE_SWITCH, /* it must be prepared for another service */
 };
 
 /* What serves requests. A node is a host, or a guest of one. */
@@ -57,6 +75,9 @@ struct cluster_node {
 	char guest[REGION_NAME];  /* the guest's name there; "": the node is the host itself */
 	uint16_t service;	  /* the number of the service that it serves; 0: none */
 	char server[REGION_NAME]; /* its name in HAProxy */
+	uint32_t kind;		  /* enum cluster_node_kind */
+	uint64_t capacity;	  /* 1/1000 of a usual node: 1 .. CLUSTER_CAPACITY_MAX */
+	uint64_t may;		  /* bit i: it may serve service[i] of this struct cluster_conf */
 };
 
 enum cluster_load_source { CLUSTER_LOAD_AUTO, CLUSTER_LOAD_ULM, CLUSTER_LOAD_KLM };
@@ -84,6 +105,21 @@ struct cluster_balance {
 	int64_t service_ns;		 /* mean CPU time of a request; 0: measured */
 };
 
+enum cluster_reconf_mode { RECONF_OBSERVE };
+
+/* Whether nodes move between services, and how soon. Without "reconf" all are the defaults. */
+struct cluster_reconf {
+	bool given;
+	uint32_t mode;	  /* enum cluster_reconf_mode */
+	int64_t check_ns; /* S: between two checks of a service's load */
+	int64_t high_ns;  /* T: a load must be high for so long */
+	int64_t rest_ns;  /* a node that was moved stays for so long */
+	int64_t freeze_ns;
+	uint64_t margin; /* 1/1000 */
+	uint64_t budget; /* moves to a service in budget_ns, > 0 */
+	int64_t budget_ns;
+};
+
 struct cluster_conf {
 	char cluster[TRANSPORT_NAME_MAX];
 	char host_name[REGION_NAME]; /* this host's */
@@ -104,6 +140,7 @@ struct cluster_conf {
 	struct cluster_node node[CLUSTER_NODES_MAX];
 	uint32_t nodes;
 	struct cluster_load load;
+	struct cluster_reconf reconf;
 	/* Of this host alone: it is one of the balancers of each service. */
 	struct cluster_balance balance[CLUSTER_SERVICES_MAX];
 	uint32_t balances;
@@ -153,6 +190,9 @@ int cluster_generation_count(const char *state_dir, uint64_t generation, struct 
 uint64_t cluster_callers_default(const struct cluster_conf *c);
 uint64_t cluster_callers_second_default(const struct cluster_conf *c);
 
+/* The maximum of a service whose file gives none. */
+uint64_t cluster_maximum_default(const struct cluster_service *s);
+
 /* How long a lock word must be unchanged before other hosts may break the lock (lease.h). */
 int64_t cluster_break_ns(const struct cluster_conf *c);
 
@@ -164,6 +204,8 @@ uint64_t cluster_agreement(const struct cluster_conf *c);
  */
 uint64_t cluster_hosts_digest(const struct cluster_conf *c);
 uint64_t cluster_service_digest(const struct cluster_service *s);
+/* cluster_service.more, of the others. Here a share that the file does not give is UINT64_MAX. */
+uint64_t cluster_service_more(const struct cluster_service *s);
 uint64_t cluster_services_digest(const struct cluster_service *s, uint32_t n);
 /* Of all nodes of all hosts; 0: there are none. */
 uint64_t cluster_nodes_digest(const struct cluster_conf *c);

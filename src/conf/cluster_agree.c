@@ -8,8 +8,10 @@
  *			drift; with static membership
  *			the lowest number of a host
  *	hosts		numbers; corosync's nodes	hosts are added; see cluster_change.h
- *	each service	number, name, minimum,		a service is added, or has another minimum
- *			balancers			or other balancers
+ *	each service	number, name, minimum,		a service is added, or has other values
+ *			balancers; and guarantee,	of these but number and name
+ *			share, maximum, priority,
+ *			high, low
  *	nodes		of all hosts: host, number,	a host's own never change
  *			name, guest
  *
@@ -23,7 +25,11 @@
  * given". What is digested, all little endian:
  *	hosts		label 16; of each host, by number: number 8, corosync's node 8 (0 with
  *			static membership, which does not ask for it)
- *	a service	label 16, number 8, minimum 8, balancers 32, length of its name 8, its name
+ *	a service	label 16, number 8, minimum 8, balancers 32, length of its name 8, its name;
+ *			if its more is not 0: another label, the same, more 8
+ *	more		label 16, guarantee 8, share 8 (2^64 - 1: not given), maximum 8, priority 8,
+ *			high 8, low 8; 0 if they are the defaults: then the service has the digest
+ *			that a release without these keys gives it
  *	services	label 16; of each service, by number: its digest 8
  *	nodes		label 16; of each node, by host and number: host 8, number 8, length of its
  *			name 8, its name, length of its guest 8, its guest; 0 if there are no nodes
@@ -96,12 +102,33 @@ uint64_t cluster_service_digest(const struct cluster_service *s)
 {
 	struct sha256_ctx ctx;
 
-	begin(&ctx, "resex: service 1");
+	begin(&ctx, s->more ? "resex: service 2" : "resex: service 1");
 	add_word(&ctx, s->number);
 	add_word(&ctx, s->minimum);
 	for (uint32_t k = 0; k < HOSTSET_WORDS; k++)
 		add_word(&ctx, s->balancers.word[k]);
 	add_text(&ctx, s->name);
+	if (s->more)
+		add_word(&ctx, s->more);
+	return end(&ctx);
+}
+
+/* As the file gives share: the number of nodes, its default, is no setting of the service. */
+uint64_t cluster_service_more(const struct cluster_service *s)
+{
+	struct sha256_ctx ctx;
+
+	if (s->guarantee == s->minimum && s->share == UINT64_MAX &&
+	    s->maximum == cluster_maximum_default(s) && !s->priority &&
+	    s->high == CLUSTER_HIGH_DEFAULT && s->low == CLUSTER_LOW_DEFAULT)
+		return 0;
+	begin(&ctx, "resex: more 1   ");
+	add_word(&ctx, s->guarantee);
+	add_word(&ctx, s->share);
+	add_word(&ctx, s->maximum);
+	add_word(&ctx, s->priority);
+	add_word(&ctx, s->high);
+	add_word(&ctx, s->low);
 	return end(&ctx);
 }
 

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/conf/cluster_text.h"
+
 struct compared {
 	const struct cluster_conf *a, *b;
 	const struct hostset *present;
@@ -41,34 +43,6 @@ static void add(struct cluster_changes *out, enum cluster_change_kind kind, uint
 }
 
 /* --- the root's keys ------------------------------------------------------------- */
-
-/* A number as in cluster.json; with a unit, the largest one of which it is a multiple. */
-struct number_text {
-	char text[32];
-};
-
-static struct number_text number_text(uint64_t n)
-{
-	struct number_text t;
-
-	snprintf(t.text, sizeof(t.text), "%llu", (unsigned long long)n);
-	return t;
-}
-
-static struct number_text duration_text(int64_t ns)
-{
-	static const struct {
-		const char *name;
-		int64_t ns;
-	} units[] = { { "s", NS_PER_S }, { "ms", NS_PER_MS }, { "us", NS_PER_US }, { "ns", 1 } };
-	struct number_text t;
-	size_t i = 0;
-
-	while (ns % units[i].ns)
-		i++;
-	snprintf(t.text, sizeof(t.text), "%lld%s", (long long)(ns / units[i].ns), units[i].name);
-	return t;
-}
 
 /* Both lists have the key names of cluster.json. */
 static int compare_rules(const struct compared *c)
@@ -442,6 +416,21 @@ static const char *balance_text(const struct cluster_conf *a, const struct clust
 	return cluster_balance_of(b, service) ? "has other settings or nodes" : "is left out";
 }
 
+/* --- reconf --------------------------------------------------------------------- */
+
+static bool same_reconf(const struct cluster_reconf *a, const struct cluster_reconf *b)
+{
+	return a->given == b->given && a->check_ns == b->check_ns && a->high_ns == b->high_ns &&
+	       a->rest_ns == b->rest_ns && a->freeze_ns == b->freeze_ns && a->margin == b->margin &&
+	       a->budget == b->budget && a->budget_ns == b->budget_ns;
+}
+
+static void compare_reconf(const struct compared *c)
+{
+	if (!same_reconf(&c->a->reconf, &c->b->reconf))
+		add(c->out, CLUSTER_RECONF_CHANGED, 0);
+}
+
 /* --- the whole ------------------------------------------------------------------- */
 
 int cluster_change(const struct cluster_conf *a, const struct cluster_conf *b,
@@ -463,8 +452,10 @@ int cluster_change(const struct cluster_conf *a, const struct cluster_conf *b,
 		compare_clients(&c);
 		rc = compare_services(&c);
 	}
-	if (!rc)
+	if (!rc) {
 		compare_balances(&c);
+		compare_reconf(&c);
+	}
 	if (!rc)
 		rc = compare_own(&c);
 	return rc;
@@ -529,17 +520,89 @@ static void client_text(const struct cluster_client *a, const struct cluster_cli
 		changed_client_text(a, b, text, size);
 }
 
+static bool gives_share(const struct cluster_service *s)
+{
+	struct cluster_service without = *s;
+
+	without.share = UINT64_MAX;
+	return cluster_service_more(&without) != s->more;
+}
+
+/* Defaults that follow other keys, or the nodes, are not named. */
+static bool guarantee_changed(const struct cluster_service *a, const struct cluster_service *b)
+{
+	return a->guarantee != b->guarantee &&
+	       (a->guarantee != a->minimum || b->guarantee != b->minimum);
+}
+
+static bool maximum_changed(const struct cluster_service *a, const struct cluster_service *b)
+{
+	return a->maximum != b->maximum && (a->maximum != cluster_maximum_default(a) ||
+					    b->maximum != cluster_maximum_default(b));
+}
+
 static void service_text(const struct cluster_service *a, const struct cluster_service *b,
 			 char *text, size_t size)
 {
-	bool same_balancers = hostset_equal(&a->balancers, &b->balancers);
+	const bool was_given = gives_share(a), given = gives_share(b);
+	const struct {
+		const char *key;
+		uint64_t was, now;
+		bool changed;
+	} keys[] = {
+		{ "minimum", a->minimum, b->minimum, a->minimum != b->minimum },
+		{ "guarantee", a->guarantee, b->guarantee, guarantee_changed(a, b) },
+		{ "share", a->share, b->share,
+		  was_given != given || (given && a->share != b->share) },
+		{ "maximum", a->maximum, b->maximum, maximum_changed(a, b) },
+		{ "priority", a->priority, b->priority, a->priority != b->priority },
+		{ "high", a->high, b->high, a->high != b->high },
+		{ "low", a->low, b->low, a->low != b->low },
+	};
+	int n = snprintf(text, size, "service %s: ", b->name);
+	const char *comma = "";
 
-	if (a->minimum == b->minimum)
-		snprintf(text, size, "service %s: other balancers", b->name);
-	else
-		snprintf(text, size, "service %s: minimum %llu, was %llu%s", b->name,
-			 (unsigned long long)b->minimum, (unsigned long long)a->minimum,
-			 same_balancers ? "" : ", and other balancers");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		bool share = !strcmp(keys[i].key, "share");
+
+		if (!keys[i].changed)
+			continue;
+		n += snprintf(text + n, size - (size_t)n, "%s%s %llu%s, was %llu%s", comma,
+			      keys[i].key, (unsigned long long)keys[i].now,
+			      share && !given ? " by default" : "", (unsigned long long)keys[i].was,
+			      share && !was_given ? " by default" : "");
+		comma = ", ";
+	}
+	if (!hostset_equal(&a->balancers, &b->balancers))
+		snprintf(text + n, size - (size_t)n, "%sother balancers", *comma ? ", and " : "");
+}
+
+static void reconf_text(const struct cluster_reconf *a, const struct cluster_reconf *b, char *text,
+			size_t size)
+{
+	const struct {
+		const char *key;
+		struct number_text was, now;
+	} keys[] = {
+		{ "S", duration_text(a->check_ns), duration_text(b->check_ns) },
+		{ "T", duration_text(a->high_ns), duration_text(b->high_ns) },
+		{ "margin", percent_text(a->margin), percent_text(b->margin) },
+		{ "rest", duration_text(a->rest_ns), duration_text(b->rest_ns) },
+		{ "freeze", duration_text(a->freeze_ns), duration_text(b->freeze_ns) },
+		{ "budget", budget_text(a->budget, a->budget_ns),
+		  budget_text(b->budget, b->budget_ns) },
+	};
+	int n = snprintf(text, size, "reconf%s",
+			 !a->given ? " is new" : (b->given ? ":" : " is left out"));
+	const char *comma = " ";
+
+	for (size_t i = 0; a->given && b->given && i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (!strcmp(keys[i].was.text, keys[i].now.text))
+			continue;
+		n += snprintf(text + n, size - (size_t)n, "%s%s %s, was %s", comma, keys[i].key,
+			      keys[i].now.text, keys[i].was.text);
+		comma = ", ";
+	}
 }
 
 void cluster_change_text(const struct cluster_conf *a, const struct cluster_conf *b,
@@ -571,6 +634,9 @@ void cluster_change_text(const struct cluster_conf *a, const struct cluster_conf
 	case CLUSTER_BALANCE_CHANGED: /* services are never left out */
 		snprintf(text, SIZE, "balance of service %s %s",
 			 cluster_service_at(b, ch->number)->name, balance_text(a, b, ch->number));
+		break;
+	case CLUSTER_RECONF_CHANGED:
+		reconf_text(&a->reconf, &b->reconf, text, SIZE);
 		break;
 	}
 }

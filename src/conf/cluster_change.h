@@ -16,7 +16,8 @@
  *	corosync_node		no: the others would take another machine for a member
  *	a service is added	yes
  *	a service is removed	no: the words of its nodes name it
- *	minimum, balancers	yes
+ *	a service's other keys	yes
+ *	reconf			yes: it is of this host, and in no agreement
  *	balance, and nodes of	yes: it is of this host, and in no agreement
  *	a service in it
  *	a client		yes, all of it: it is no member, and in no agreement
@@ -39,18 +40,19 @@ enum cluster_change_kind {
 	CLUSTER_SERVICE_ADDED,
 	CLUSTER_SERVICE_CHANGED,
 	CLUSTER_BALANCE_CHANGED, /* of a service here: added, left out, other settings or nodes */
+	CLUSTER_RECONF_CHANGED,	 /* "reconf": added, left out, or with other values */
 };
 
 struct cluster_change {
 	enum cluster_change_kind kind;
-	uint16_t number; /* of the host, client or service */
+	uint16_t number; /* of the host, client or service; 0: of reconf */
 };
 
 enum { CLUSTER_CHANGES_MAX = 4 * REGION_HOSTS_MAX + 4 * CLUSTER_SERVICES_MAX };
 
 struct cluster_changes {
 	bool hosts; /* another set of hosts: every decision is touched */
-	uint32_t n; /* hosts first, then clients, services and balance, each by number */
+	uint32_t n; /* hosts first, then clients, services and balance, each by number; reconf */
 	struct cluster_change change[CLUSTER_CHANGES_MAX];
 };
 

@@ -23,6 +23,12 @@ const struct cluster_service *cluster_service_at(const struct cluster_conf *c, u
 	return NULL;
 }
 
+/* All nodes. A minimum of more than there can be was always accepted. */
+uint64_t cluster_maximum_default(const struct cluster_service *s)
+{
+	return s->guarantee > CLUSTER_NODES_MAX ? s->guarantee : CLUSTER_NODES_MAX;
+}
+
 const struct cluster_host *cluster_host_find(const struct cluster_conf *c, const char *name)
 {
 	for (uint32_t i = 0; i < c->hosts; i++)

@@ -3,6 +3,7 @@
  * cluster_nodes: "nodes" and "load" of cluster.json: what serves requests, and how its load is
  * sampled. A part of cluster.c; see cluster.h.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "src/conf/cluster_parts.h"
@@ -10,6 +11,8 @@
 #define STALE_NS (500 * NS_PER_MS)
 
 static const char *const source_names[] = { "auto", "ulm", "klm", NULL };
+/* As enum cluster_node_kind. */
+static const char *const kind_names[] = { "both", "switch", NULL };
 
 #define KEY(...) CONF_KEY(struct cluster_load, __VA_ARGS__)
 static const struct conf_key load_keys[] = {
@@ -37,6 +40,8 @@ static const struct conf_key node_keys[] = {
 	{ KEY("guest", STRING, node.guest), .min = 1, .max = REGION_NAME - 1 },
 	{ KEY("service", STRING, service), .min = 1, .max = REGION_NAME - 1 },
 	{ KEY("server", STRING, node.server), .min = 1, .max = REGION_NAME - 1 },
+	{ KEY("kind", ENUM, node.kind), .names = kind_names },
+	{ KEY("capacity", UINT, node.capacity), .min = 1, .max = CLUSTER_CAPACITY_MAX },
 	{ 0 },
 };
 #undef KEY
@@ -107,13 +112,62 @@ static int find_service(const struct cluster_conf *c, const struct conf_doc *d, 
 	return 0;
 }
 
+static uint64_t bit_of(const struct cluster_conf *c, const struct cluster_service *s)
+{
+	return 1ull << (s - c->service);
+}
+
+/* Else a balancer would count it in a service to which it could never move back. */
+static int check_own(const struct cluster_conf *c, const struct conf_doc *d, const char *path,
+		     const struct listed_node *l, struct conf_error *e)
+{
+	const struct cluster_service *own = cluster_service_find(c, l->service);
+
+	if (!own || l->node.may & bit_of(c, own))
+		return 0;
+	return conf_fail_key(d, path, "only", e,
+			     "only is without \"%s\", the service of node \"%s\": add it, or "
+			     "give the node another \"service\"",
+			     l->service, l->node.name);
+}
+
+/* The services that it may serve; without "only" all, those that will be added, too. */
+static int read_only(const struct cluster_conf *c, const struct conf_doc *d, const char *path,
+		     const json_t *obj, struct listed_node *l, struct conf_error *e)
+{
+	const json_t *arr = json_object_get(obj, "only");
+	char at[96];
+	json_t *v;
+	size_t i;
+
+	l->node.may = arr ? 0 : UINT64_MAX;
+	if (arr && !json_array_size(arr))
+		return conf_fail_key(d, path, "only", e,
+				     "only names the services that node \"%s\" may serve: give a "
+				     "list of names of services[], or leave it out",
+				     l->node.name);
+	json_array_foreach(arr, i, v) {
+		const char *name = json_string_value(v);
+		const struct cluster_service *s = name ? cluster_service_find(c, name) : NULL;
+
+		snprintf(at, sizeof(at), "%s.only[%zu]", path, i);
+		if (!s)
+			return conf_fail(d, at, e,
+					 "unknown service \"%.64s\": use a name of services[]",
+					 name ? name : "?");
+		l->node.may |= bit_of(c, s);
+	}
+	return check_own(c, d, path, l, e);
+}
+
 static int read_node(void *to, const struct conf_doc *d, const char *path, const json_t *obj,
 		     struct conf_error *e)
 {
-	struct listed_node l = { .node = { .number = 0 } };
+	static const char *const also[] = { "only", NULL };
+	struct listed_node l = { .node = { .capacity = CLUSTER_CAPACITY_DEFAULT } };
 	struct cluster_conf *c = to;
 	const struct cluster_host *h;
-	int rc = conf_bind(d, path, obj, node_keys, NULL, &l, e);
+	int rc = conf_bind(d, path, obj, node_keys, also, &l, e);
 
 	if (rc)
 		return rc;
@@ -126,6 +180,8 @@ static int read_node(void *to, const struct conf_doc *d, const char *path, const
 	rc = check_node(c, d, path, &l.node, e);
 	if (!rc)
 		rc = find_service(c, d, path, &l, e);
+	if (!rc)
+		rc = read_only(c, d, path, obj, &l, e);
 	if (!rc)
 		c->node[c->nodes++] = l.node;
 	return rc;

@@ -5,8 +5,13 @@
 
 #include "src/conf/cluster.h"
 
+/* A number of nodes that the file does not give. */
+#define NOT_GIVEN UINT64_MAX
+
 /* "nodes" and "load"; after hosts and services. */
 int cluster_nodes_read(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e);
+/* "reconf", and the shares of services that give none; after the nodes. */
+int cluster_reconf_read(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e);
 /* "balance"; after the nodes. A client checks it, and balances nothing. */
 int cluster_balance_read(struct cluster_conf *c, const struct conf_doc *d, bool client,
 			 struct conf_error *e);

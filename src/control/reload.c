@@ -21,7 +21,8 @@ static const char *kind_text(enum cluster_change_kind kind)
 					    [CLUSTER_CLIENT_CHANGED] = "client-changed",
 					    [CLUSTER_SERVICE_ADDED] = "service-added",
 					    [CLUSTER_SERVICE_CHANGED] = "service-changed",
-					    [CLUSTER_BALANCE_CHANGED] = "balance-changed" };
+					    [CLUSTER_BALANCE_CHANGED] = "balance-changed",
+					    [CLUSTER_RECONF_CHANGED] = "reconf-changed" };
 
 	return text[kind];
 }
@@ -44,12 +45,13 @@ static json_t *changes_of(const struct cluster_conf *from, const struct cluster_
 	return arr;
 }
 
-/* Clients and balance are in no agreement: each member may take them over when it likes. */
+/* Clients, balance and reconf are in no agreement: each member may take them over when it likes. */
 static bool is_for_all(const struct cluster_changes *ch)
 {
 	for (uint32_t i = 0; i < ch->n; i++)
 		if (ch->change[i].kind != CLUSTER_CLIENT_CHANGED &&
-		    ch->change[i].kind != CLUSTER_BALANCE_CHANGED)
+		    ch->change[i].kind != CLUSTER_BALANCE_CHANGED &&
+		    ch->change[i].kind != CLUSTER_RECONF_CHANGED)
 			return true;
 	return false;
 }

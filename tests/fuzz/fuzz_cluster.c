@@ -96,9 +96,44 @@ static void check_services(const struct cluster_conf *c)
 
 		FUZZ_REQUIRE(s->number < REGION_SERVICES_MAX && hostset_empty(&unknown));
 		FUZZ_REQUIRE(cluster_service_find(c, s->name) == s);
+		FUZZ_REQUIRE(s->minimum <= s->guarantee && s->guarantee <= s->share &&
+			     s->share <= s->maximum);
+		FUZZ_REQUIRE(s->priority <= CLUSTER_PRIORITY_MAX && s->low < s->high &&
+			     s->high <= CLUSTER_INDEX_MAX);
 		for (uint32_t k = 0; k < i; k++)
 			FUZZ_REQUIRE(c->service[k].number != s->number);
 	}
+}
+
+static void check_nodes(const struct cluster_conf *c)
+{
+	FUZZ_REQUIRE(c->nodes <= CLUSTER_NODES_MAX);
+	for (uint32_t i = 0; i < c->nodes; i++) {
+		const struct cluster_node *n = &c->node[i];
+		const struct cluster_service *s = cluster_service_at(c, n->service);
+
+		FUZZ_REQUIRE(n->kind <= CLUSTER_NODE_SWITCH && n->may);
+		FUZZ_REQUIRE(n->capacity >= 1 && n->capacity <= CLUSTER_CAPACITY_MAX);
+		FUZZ_REQUIRE(!n->service || (s && n->may >> (s - c->service) & 1));
+	}
+}
+
+/* No file lets a node be moved while another host may still move it, or below what is owed. */
+static void check_reconf(const struct cluster_conf *c)
+{
+	const struct cluster_reconf *r = &c->reconf;
+	uint64_t guarantees = 0;
+
+	FUZZ_REQUIRE(r->mode == RECONF_OBSERVE && r->margin <= 5000);
+	FUZZ_REQUIRE(r->budget >= 1 && r->budget <= 1000 && r->budget_ns >= NS_PER_S);
+	FUZZ_REQUIRE(r->rest_ns >= 0 && r->freeze_ns >= 0);
+	if (!r->given)
+		return;
+	for (uint32_t i = 0; i < c->services; i++)
+		guarantees += c->service[i].guarantee;
+	FUZZ_REQUIRE(c->nodes && guarantees <= c->nodes);
+	FUZZ_REQUIRE(r->check_ns >= c->load.scan_ns && r->high_ns >= 2 * r->check_ns);
+	FUZZ_REQUIRE(r->high_ns > c->hold_ns + c->timeout_ns);
 }
 
 /* Each service is balanced once, by what it needs; servers of one have names of their own. */
@@ -160,6 +195,9 @@ static void check_change(const struct cluster_conf *c)
 	other.hold_ns++;
 	FUZZ_REQUIRE(cluster_change(c, &other, &all, &ch, &why) == -EPERM);
 	FUZZ_REQUIRE(cluster_agreement(&other) != agreement);
+	other = *c;
+	other.reconf.margin++;
+	FUZZ_REQUIRE(!cluster_change(c, &other, &all, &ch, &why) && ch.n == 1 && !ch.hosts);
 	if (!c->services)
 		return;
 	other = *c;
@@ -218,6 +256,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_hosts(&c);
 	check_clients(&c);
 	check_services(&c);
+	check_nodes(&c);
+	check_reconf(&c);
 	check_balance(&c);
 	check_change(&c);
 	check_reader(&c, data, size);

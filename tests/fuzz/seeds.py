@@ -105,6 +105,10 @@ CAPS = {
 HOSTS = '"hosts": [{"name": "xen1", "number": 1, "address": "10.0.0.1"},' \
         ' {"name": "xen2", "number": 2, "address": "10.0.0.2", "port": 1, "corosync_node": 12}]'
 
+# A service's further keys, and those of reconf.
+RECONF = ('{"cluster": "c", ' + HOSTS + ', "services": [{"name": "w", "number": 1%s}, {"name": "m", "number": 2}], "nodes":'
+          ' [{"name": "n1", "number": 1, "host": "xen1", "service": "w", "kind": "switch", "capacity": 500, "only": ["w", "m"]},'
+          ' {"name": "n2", "number": 1, "host": "xen2", "service": "m"}], "reconf": {%s}}')
 CLUSTER = {
     "least": '{"cluster": "c", %s}' % HOSTS,
     "full": '{"cluster": "c", "host": "xen2", "transport": "tcp", "membership": "corosync",'
@@ -147,6 +151,18 @@ CLUSTER = {
            '"socket": "/h", "k": 0', '"socket": "/h"}, {"service": "m", "socket": "/h", "backend": "w"',
            '"by": "agent", "port": 9, "service_time": "5ms"}, {"service": "m", "by": "agent", "port": 9, "service_time":'
            ' "5ms"', '"socket": "/h"}, {"service": "m", "by": "agent", "port": 9, "service_time": "5ms", "backend": "w"'))},
+    "reconf": RECONF % ("", '"mode": "observe", "S": "100ms", "T": "5s", "margin": "20%", "rest": "30s", "freeze": "60s",'
+                        ' "budget": "6/min"'),
+    "reconf_full": RECONF % (', "guarantee": 1, "share": 1, "maximum": 2, "priority": 5, "high": 1500, "low": 900',
+                             '"budget": "9/h", "margin": "0%"'),
+    **{"reconf_wrong_%d" % i: RECONF % pair for i, pair in enumerate((
+        ("", '"S": "10ms"'), ("", '"T": "3s"'), ("", '"S": "4s"'), ("", '"margin": "501%"'), ("", '"budget": "6"'),
+        (', "minimum": 3', ""), (', "guarantee": 3', ""), (', "guarantee": 2, "share": 1', ""), (', "low": 1500', ""),
+        (', "priority": 8', "")))},
+    "reconf_no_nodes": '{"cluster": "c", %s, "reconf": {}}' % HOSTS,
+    **{"only_%d" % i: '{"cluster": "c", %s, "services": [{"name": "w", "number": 1}, {"name": "m", "number": 2}], "nodes":'
+       ' [{"name": "n1", "number": 1, "host": "xen1", "service": "w", "only": %s}]}' % (HOSTS, only)
+       for i, only in enumerate(('["m", "w"]', '["m"]', '["x"]', '[]', '7'))},
     "only_clients": '{"cluster": "c", "hosts": [{"name": "xen1", "number": 1, "role": "client"}]}',
     "empty": "{}",
 }

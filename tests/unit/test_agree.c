@@ -10,7 +10,9 @@
 #define S(name, number, more) "{\"name\": \"" name "\", \"number\": " number more "}"
 #define WEB		      S("web", "1", "")
 #define WEB_2		      S("web", "1", ", \"minimum\": 2")
+#define WEB_HIGH	      S("web", "1", ", \"high\": 2000")
 #define MAIL		      S("mail", "9", "")
+#define MAIL_FIRST	      S("mail", "9", ", \"priority\": 1")
 #define DB		      S("db", "4", "")
 #define AT(n)		      "\"address\": \"10.0.0." n "\""
 #define H(n)		      "{\"name\": \"x" n "\", \"number\": " n ", " AT(n) "}"
@@ -72,7 +74,8 @@ static void has(struct rig *r, int64_t at, const char *hosts, const char *servic
 		const struct cluster_service *s = &r->theirs.service[i];
 
 		r->service[i] = (struct region_service){ .service = (uint32_t)s->number,
-							 .minimum = (uint32_t)s->minimum };
+							 .minimum = (uint32_t)s->minimum,
+							 .more = s->more };
 		memcpy(r->service[i].balancers, s->balancers.word, sizeof(s->balancers));
 		memcpy(r->service[i].name, s->name, sizeof(s->name));
 	}
@@ -197,6 +200,26 @@ RIG_TEST(difference__in_one_service__touches_no_other)
 	assert_with(r, CLUSTER_AGREE_SERVICES, "its cluster.json has further services");
 	assert_service(r, WEB_AT, CLUSTER_AGREE_SAME, 0);
 	assert_service(r, MAIL_AT, CLUSTER_AGREE_SAME, 0);
+}
+
+/* The record has a digest of them, so that the difference is found in one service. */
+RIG_TEST(difference__in_settings_of_moves__touches_that_service_alone)
+{
+	struct rig *r = *state;
+
+	take(&r->ours, THREE, WEB ", " MAIL_FIRST);
+	agree_init(&r->a, &r->ours);
+	agree_published(&r->a, VIEW, (struct mono){ 100 });
+	read_of(r, THIRD, 101, THREE, WEB ", " MAIL_FIRST);
+	read_of(r, OTHER, 101, THREE, WEB ", " MAIL_FIRST);
+	assert_with(r, CLUSTER_AGREE_SAME, "");
+	read_of(r, OTHER, 102, THREE, WEB_HIGH ", " MAIL_FIRST);
+	assert_with(r, CLUSTER_AGREE_SERVICES, "its cluster.json differs in service web");
+	assert_service(r, MAIL_AT, CLUSTER_AGREE_SAME, 0);
+	/* A release without them */
+	read_of(r, OTHER, 103, THREE, WEB ", " MAIL);
+	assert_with(r, CLUSTER_AGREE_SERVICES, "its cluster.json differs in service mail");
+	assert_service(r, WEB_AT, CLUSTER_AGREE_SAME, 0);
 }
 
 RIG_TEST(difference__in_the_hosts__touches_all)

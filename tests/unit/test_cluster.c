@@ -306,8 +306,12 @@ TEST_WITH(process__restarted_with_an_older_generation__is_refused_with_an_alarm,
 TEST_WITH(services__configured__are_published_as_they_are, none, finish)
 {
 	struct cluster_conf conf = { .services = 2,
-				     .service = { { "web", 1, 2, { { 1ull << 63 | 1 } } },
-						  { "mail", 255, 0, { { 0 } } } } };
+				     .service = { { .name = "web",
+						    .number = 1,
+						    .minimum = 2,
+						    .balancers = { { 1ull << 63 | 1 } },
+						    .more = 1ull << 62 | 7 },
+						  { .name = "mail", .number = 255 } } };
 	struct region_service out[CLUSTER_SERVICES_MAX];
 
 	memset(out, 0x5a, sizeof(out));
@@ -316,6 +320,7 @@ TEST_WITH(services__configured__are_published_as_they_are, none, finish)
 	assert_int_equal(out[0].service, 1);
 	assert_int_equal(out[0].minimum, 2);
 	assert_int_equal(out[0].balancers[0], 1ull << 63 | 1);
+	assert_true(out[0].more == (1ull << 62 | 7) && out[1].more == 0);
 	assert_string_equal(out[1].name, "mail");
 	assert_int_equal(out[1].service, 255);
 	assert_int_equal(out[1].minimum, 0);

@@ -47,10 +47,15 @@
 	"\"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"x3\", "                          \
 	"\"service\": \"web\"}], \"balance\": [{\"service\": \"web\", \"by\": \"agent\", "         \
 	"\"service_time\": \"1ms\", \"port\": " port "}], "
-#define O_AT_X4 "}, {\"name\": \"o\", \"number\": 1, \"host\": \"x4\", \"service\": \"web\""
-#define BASE	FILE_OF("", X2 ", " X3, WEB ", " MAIL)
-#define HOST1	H("x1", "1", "1")
-#define SELF6	H("x2", "6", "6")
+#define WEB_OF(more) "{\"name\": \"web\", \"number\": 1, \"balancers\": [\"x2\"]" more "}"
+#define TWO_NODES                                                                                  \
+	"\"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"x3\", \"service\": "             \
+	"\"web\"" O_AT_X4 "}], "
+#define TWO_HOSTS X2 ", " X3 ", " X4
+#define O_AT_X4	  "}, {\"name\": \"o\", \"number\": 1, \"host\": \"x4\", \"service\": \"web\""
+#define BASE	  FILE_OF("", X2 ", " X3, WEB ", " MAIL)
+#define HOST1	  H("x1", "1", "1")
+#define SELF6	  H("x2", "6", "6")
 #define SEVEN                                                                                      \
 	X3 ", " X4 ", " H("a", "5", "5") ", " H("b", "6", "6") ", " H("c", "17", "7") ", " H(      \
 		"d", "8", "8") ", " H("e", "9", "9")
@@ -272,6 +277,57 @@ static const struct row {
 	  FILE_OF("", X2 ", " X3 ", " X4,
 		  "{\"name\": \"web\", \"number\": 1, \"minimum\": 4}, " MAIL),
 	  3, "hosts; host x4 is new; service web: minimum 4, was 1, and other balancers" },
+	{ BASE, FILE_OF("", X2 ", " X3, WEB_OF(", \"guarantee\": 2") ", " MAIL), 3,
+	  "; service web: guarantee 2, was 1" },
+	{ BASE, FILE_OF("", X2 ", " X3, WEB_OF(", \"maximum\": 4") ", " MAIL), 3,
+	  "; service web: maximum 4, was 1024" },
+	{ FILE_OF("", X2, WEB_OF(", \"maximum\": 4")),
+	  FILE_OF("", X2, WEB_OF(", \"maximum\": 4, \"low\": 1")), 0,
+	  "; service web: low 1, was 900" },
+	{ BASE, FILE_OF("", X2 ", " X3, WEB_OF(", \"share\": 2") ", " MAIL), 3,
+	  "; service web: share 2, was 1 by default" },
+	{ FILE_OF("", X2, WEB_OF(", \"share\": 1")), FILE_OF("", X2, WEB), 0,
+	  "; service web: share 1 by default, was 1" },
+	{ FILE_OF("", X2, WEB_OF(", \"share\": 1")), FILE_OF("", X2, WEB_OF(", \"share\": 2")), 0,
+	  "; service web: share 2, was 1" },
+	{ FILE_OF("", X2 ", " X3, WEB_OF(", \"priority\": 7")),
+	  FILE_OF("", X2 ", " X3,
+		  "{\"name\": \"web\", \"number\": 1, \"priority\": 6, \"high\": 2000, \"low\": "
+		  "1}"),
+	  3,
+	  "; service web: priority 6, was 7, high 2000, was 1500, low 1, was 900, and other "
+	  "balancers" },
+	/* the others' defaults follow the minimum, and the nodes */
+	{ FILE_OF("", X2, WEB_OF(", \"priority\": 1")),
+	  FILE_OF("", X2, WEB_OF(", \"priority\": 1, \"minimum\": 2000")), 0,
+	  "; service web: minimum 2000, was 1" },
+	{ FILE_OF("", X2 ", " X3 ", " X4, WEB), FILE_OF(TWO_NODES, X2 ", " X3 ", " X4, WEB), 0,
+	  "" },
+	{ FILE_OF("", X2 ", " X3 ", " X4, WEB),
+	  FILE_OF(TWO_NODES, X2 ", " X3 ", " X4, WEB_OF(", \"low\": 1")), 0,
+	  "; service web: low 1, was 900" },
+	/* when nodes move */
+	{ FILE_OF(TWO_NODES, TWO_HOSTS, WEB), FILE_OF(TWO_NODES "\"reconf\": {}, ", TWO_HOSTS, WEB),
+	  0, "; reconf is new" },
+	{ FILE_OF(TWO_NODES "\"reconf\": {}, ", TWO_HOSTS, WEB), FILE_OF(TWO_NODES, TWO_HOSTS, WEB),
+	  0, "; reconf is left out" },
+	{ FILE_OF(TWO_NODES "\"reconf\": {}, ", TWO_HOSTS, WEB),
+	  FILE_OF(TWO_NODES "\"reconf\": {\"T\": \"5000ms\", \"budget\": \"6/min\"}, ", TWO_HOSTS,
+		  WEB),
+	  0, "" },
+	{ FILE_OF(TWO_NODES "\"reconf\": {}, ", TWO_HOSTS, WEB),
+	  FILE_OF(TWO_NODES "\"reconf\": {\"S\": \"200ms\", \"T\": \"6s\", \"margin\": \"30%\", "
+			    "\"rest\": \"1s\", \"freeze\": \"2s\", \"budget\": \"6/h\"}, ",
+		  TWO_HOSTS, WEB),
+	  0,
+	  "; reconf: S 200ms, was 100ms, T 6s, was 5s, margin 30%, was 20%, rest 1s, was 30s, "
+	  "freeze 2s, was 60s, budget 6/h, was 6/min" },
+	{ FILE_OF(TWO_NODES "\"reconf\": {\"budget\": \"1/s\"}, ", TWO_HOSTS, WEB),
+	  FILE_OF(TWO_NODES "\"reconf\": {\"budget\": \"2/s\"}, ", TWO_HOSTS, WEB), 0,
+	  "; reconf: budget 2/s, was 1/s" },
+	{ FILE_OF(TWO_NODES "\"reconf\": {\"budget\": \"1/s\"}, ", TWO_HOSTS, WEB),
+	  FILE_OF(TWO_NODES "\"reconf\": {\"budget\": \"1/h\"}, ", TWO_HOSTS, WEB), 0,
+	  "; reconf: budget 1/h, was 1/s" },
 	{ BASE, FILE_OF("", X2 ", " X3, MAIL), 3,
 	  "services 1 : service \"web\" is left out: write it again; to remove it, stop resexd on "
 	  "all "
@@ -398,7 +454,7 @@ RIG_TEST(digests__of_a_known_file__are_the_known_numbers)
 #define K1   H("x2", "1", "1")
 #define K2   H("k", "2", "2")
 #define K277 HP("k", "2", "2", "\"corosync_node\": 77")
-#define KWEB "{\"name\": \"web\", \"number\": 1, \"balancers\": [\"x2\"]}"
+#define KWEB WEB_OF("")
 #define KMAIL                                                                                      \
 	"{\"name\": \"mail\", \"number\": 200, \"minimum\": 3, \"balancers\": [\"k\", \"x2\"]}"
 	take(c, FILE_OF("", K277 ", " K1, KMAIL ", " KWEB));
@@ -407,6 +463,15 @@ RIG_TEST(digests__of_a_known_file__are_the_known_numbers)
 	assert_true(cluster_service_digest(cluster_service_find(c, "mail")) == 0xd35ffb2d0c4ada0);
 	assert_true(cluster_services_digest(c->service, c->services) == 0x5c0e4fba5a6af21e);
 	assert_true(cluster_agreement(c) == 0xc2748b131d490cde);
+	take(c, FILE_OF("", K1,
+			WEB_OF(", \"minimum\": 1, \"guarantee\": 2, \"share\": 4, "
+			       "\"maximum\": 9, \"priority\": 5, \"high\": 2000, "
+			       "\"low\": 100")));
+	assert_true(c->service[0].more == 0x5d8e980f12a8abf1);
+	assert_true(cluster_service_digest(&c->service[0]) == 0xba767f0bbfb1afa7);
+	take(c, FILE_OF("", K1, WEB_OF(", \"priority\": 1")));
+	assert_true(c->service[0].more == 0x379d99a485087bb2);
+	assert_true(cluster_service_digest(&c->service[0]) == 0x2b606ca38c45451d);
 	take(c, FILE_OF(CORO, K277 ", " K1, ""));
 	assert_true(cluster_hosts_digest(c) == 0x4d8c4530e695615f);
 	assert_true(cluster_services_digest(c->service, c->services) == 0x5a77b06f230caa36);

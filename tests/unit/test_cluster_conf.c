@@ -26,10 +26,11 @@ static uint64_t agreement_of(const char *text)
 	return v;
 }
 
-#define WEB_TWO	 "\"services\": [{\"name\": \"web\", \"number\": 2}]"
-#define WEB_KEEP "\"services\": [{\"name\": \"web\", \"number\": 1, \"minimum\": 2}]"
-#define WEB_2	 "\"services\": [{\"name\": \"web\", \"number\": 1, \"balancers\": [\"xen2\"]}]"
-#define MAIL	 "\"services\": [{\"name\": \"mail\", \"number\": 1}]"
+#define WEB_TWO	     "\"services\": [{\"name\": \"web\", \"number\": 2}]"
+#define WEB_KEEP     "\"services\": [{\"name\": \"web\", \"number\": 1, \"minimum\": 2}]"
+#define WEB_OF(more) "\"services\": [{\"name\": \"web\", \"number\": 1" more "}]"
+#define WEB_2	     "\"services\": [{\"name\": \"web\", \"number\": 1, \"balancers\": [\"xen2\"]}]"
+#define MAIL	     "\"services\": [{\"name\": \"mail\", \"number\": 1}]"
 #define MAIL_WEB                                                                                   \
 	"\"services\": [{\"name\": \"mail\", \"number\": 2}, {\"name\": \"web\", \"number\": 1}]"
 #define WEBM	 "\"services\": [{\"name\": \"webm\", \"number\": 1}]"
@@ -65,6 +66,14 @@ TEST(agreement__what_locks_are_safe_by__each_makes_another)
 		HEAD WEB ", " BOTH "}",
 		HEAD WEB_TWO ", " BOTH "}",
 		HEAD WEB_KEEP ", " BOTH "}",
+		HEAD WEB_OF(", \"guarantee\": 2") ", " BOTH "}",
+		HEAD WEB_OF(", \"minimum\": 2, \"guarantee\": 3") ", " BOTH "}",
+		HEAD WEB_OF(", \"share\": 1") ", " BOTH "}",
+		HEAD WEB_OF(", \"share\": 2") ", " BOTH "}",
+		HEAD WEB_OF(", \"maximum\": 1023") ", " BOTH "}",
+		HEAD WEB_OF(", \"priority\": 1") ", " BOTH "}",
+		HEAD WEB_OF(", \"high\": 1501") ", " BOTH "}",
+		HEAD WEB_OF(", \"low\": 901") ", " BOTH "}",
 		HEAD WEB_1 ", " BOTH "}",
 		HEAD WEB_2 ", " BOTH "}",
 		HEAD MAIL ", " BOTH "}",
@@ -132,6 +141,10 @@ TEST(agreement__what_each_host_sets_for_itself__changes_nothing)
 		HEAD "\"load\": {\"period\": \"1s\"}, ",
 		HEAD "\"balance\": [], ",
 	};
+	static const char *const webs[] = {
+		WEB_OF(", \"guarantee\": 1, \"maximum\": 1024, \"priority\": 0"),
+		WEB_OF(", \"minimum\": 1, \"high\": 1500, \"low\": 900"),
+	};
 	const uint64_t v = agreement_of(HEAD BOTH "}"),
 		       services = agreement_of(HEAD WEB_MAIL ", " BOTH "}");
 	char file[1024];
@@ -140,6 +153,11 @@ TEST(agreement__what_each_host_sets_for_itself__changes_nothing)
 		snprintf(file, sizeof(file), "%s%s}", text[i], BOTH);
 		if (agreement_of(file) != v)
 			fail_msg("another agreement: %s", file);
+	}
+	/* Defaults that a service gives; so a release without these keys holds the same. */
+	for (size_t i = 0; i < sizeof(webs) / sizeof(webs[0]); i++) {
+		snprintf(file, sizeof(file), HEAD "%s, " BOTH "}", webs[i]);
+		assert_true(agreement_of(file) == agreement_of(HEAD WEB ", " BOTH "}"));
 	}
 	/* The transport, names, addresses and ports of hosts, in any order; nodes that static
 	 * ignores. */
@@ -183,6 +201,7 @@ RIG_TEST(least__cluster_and_hosts__the_rest_is_the_man_pages_defaults)
 	assert_int_equal(c->host[1].corosync_node, 2);
 	assert_int_equal(c->services, 0);
 	assert_int_equal(c->nodes, 0);
+	assert_true(cluster_nodes_digest(c) == 0);
 	assert_null(cluster_own_node(c));
 	assert_null(cluster_next_own(c, NULL));
 	assert_int_equal(c->load.source, CLUSTER_LOAD_AUTO);
@@ -633,7 +652,7 @@ RIG_TEST(man_page__its_examples_are_good)
 	struct examples ex;
 
 	examples_open(&ex, "man/cluster.json.5");
-	assert_int_equal(ex.n, 4);
+	assert_int_equal(ex.n, 5);
 #ifdef HAVE_VERBS
 	take(c, ex.text[0], "xen2");
 	assert_string_equal(transport_backends[c->transport]->name, "verbs");
@@ -646,4 +665,6 @@ RIG_TEST(man_page__its_examples_are_good)
 	take(c, ex.text[3], "xen2");
 	assert_int_equal(c->clients, 2);
 	assert_int_equal(c->client[1].rights, TRANSPORT_ATOMICS);
+	take(c, ex.text[4], "xen1");
+	assert_true(c->reconf.given && c->service[0].guarantee == 2);
 }

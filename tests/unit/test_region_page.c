@@ -185,7 +185,7 @@ TEST(page__node_and_service__are_as_in_the_header)
 	static const struct field service[] = {
 		FIELD(region_service, service),	  FIELD(region_service, minimum),
 		FIELD(region_service, balancers), FIELD(region_service, name),
-		FIELD(region_service, reserved),
+		FIELD(region_service, more),
 	};
 
 	assert_page("Node", node, N(node), sizeof(struct region_node));
