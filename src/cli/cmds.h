@@ -38,6 +38,9 @@ int run_balance_list(struct cli *c);
 int run_balance_set(struct cli *c);
 int run_load_list(struct cli *c);
 int run_load_show(struct cli *c);
+int run_service_list(struct cli *c);
+int run_why_move(struct cli *c);
+int run_history(struct cli *c);
 int run_cluster_reload(struct cli *c);
 int run_events(struct cli *c);
 

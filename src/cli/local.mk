@@ -4,7 +4,7 @@ resex_SOURCES = \
 	include/resex/exit.h \
 	src/cli/client.c src/cli/client.h \
 	src/cli/cmd_balance.c src/cli/cmd_cap.c src/cli/cmd_cluster.c src/cli/cmd_events.c src/cli/cmd_guest.c \
-	src/cli/cmd_load.c src/cli/cmd_policy.c src/cli/cmds.h \
+	src/cli/cmd_load.c src/cli/cmd_policy.c src/cli/cmd_reconf.c src/cli/cmds.h \
 	src/cli/cmdtable.c src/cli/cmdtable.h \
 	src/cli/main.c \
 	src/cli/options.c src/cli/options.h \

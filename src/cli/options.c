@@ -42,6 +42,8 @@ static const struct option_row rows[] = {
 	  AT(node), VALUE_FLAG, OPT_NODE, 'n' },
 	{ "verbose", NULL, "also show the weight of each server",
 	  AT(verbose), VALUE_FLAG, OPT_VERBOSE, 'v' },
+	{ "since", "TIME", "only those of the newest TIME: 90s, 10m, 2h, 3d",
+	  AT(since), VALUE_TEXT, OPT_SINCE, 0 },
 	{ "follow", NULL, "go on printing events as they happen",
 	  AT(follow), VALUE_FLAG, OPT_EVENTS, 'f' },
 	{ "lines", "NUMBER", "begin with the newest NUMBER events",

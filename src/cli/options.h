@@ -23,14 +23,15 @@ enum option_set {
 	OPT_ALL_SOURCES = 1 << 7,
 	OPT_NODE = 1 << 8,
 	OPT_VERBOSE = 1 << 9,
+	OPT_SINCE = 1 << 10,
 };
 
 struct options {
 	const char *socket;
 	bool json, help, version;
 	bool all_hosts, all_sources, undo, force, dry_run, follow, node, verbose;
-	const char *file; /* NULL: not given */
-	long lines;	  /* -1: not given */
+	const char *file, *since; /* NULL: not given */
+	long lines;		  /* -1: not given */
 };
 
 /*

@@ -68,12 +68,29 @@ static void show_notices(struct cluster *c)
 	c->notices_lost = lost;
 }
 
+static void reload_reconf(struct cluster *c)
+{
+	if (!c->reload->reconf.given) {
+		reconf_close(c->reconf);
+		c->reconf = NULL;
+	} else if (c->reconf) {
+		reconf_reload(c->reconf, c->reload);
+	} else if (reconf_open(&c->reconf, c->reload, c->guests,
+			       guests_view(c->guests).conf->state_dir)) {
+		guests_event(c->guests, c->worked_wall_ns, "", "reconf",
+			     "moves of nodes are not decided on: no memory; restart resexd");
+		reconf_close(c->reconf);
+		c->reconf = NULL;
+	}
+}
+
 /* The worker has answered: it uses the new settings, and the old ones no more. */
 static void adopt_reload(struct cluster *c)
 {
 	if (!c->reload || mail_result(&c->x->mail, c->reloading) == -EINPROGRESS)
 		return;
 	balances_reload(c->balances, c->reload, c->worked, c->worked_wall_ns);
+	reload_reconf(c);
 	free(c->conf);
 	c->conf = c->reload;
 	c->reload = NULL;
@@ -97,7 +114,13 @@ int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono n
 		c->published = true;
 	}
 	ns = balances_work(c->balances, c, now, wall_ns);
-	return ns < mono_sub(c->publish_due, now) ? ns : mono_sub(c->publish_due, now);
+	ns = ns < mono_sub(c->publish_due, now) ? ns : mono_sub(c->publish_due, now);
+	if (c->reconf) {
+		int64_t turn = reconf_work(c->reconf, c, now, wall_ns);
+
+		ns = turn < ns ? turn : ns;
+	}
+	return ns;
 }
 
 /* --- what is known ----------------------------------------------------------- */
@@ -362,6 +385,41 @@ int cluster_reload_result(struct cluster *c, uint64_t ticket)
 	return c->reload ? -EINPROGRESS : 0;
 }
 
+/* --- services ------------------------------------------------------------------ */
+
+void cluster_service_see(const struct cluster *c, uint32_t i, struct cluster_service_seen *s)
+{
+	const struct cluster_service *conf = &c->conf->service[i];
+
+	*s = (struct cluster_service_seen){ .conf = conf,
+					    .load = -1,
+					    .why = "",
+					    .why_text = "",
+					    .taker_predicted = -1,
+					    .donor_before = -1,
+					    .donor_predicted = -1 };
+	if (c->reconf) {
+		reconf_see(c->reconf, i, s);
+		return;
+	}
+	for (const struct cluster_node *n =
+		     cluster_node_next(c->conf, (uint32_t)conf->number, NULL);
+	     n; n = cluster_node_next(c->conf, (uint32_t)conf->number, n))
+		s->nodes++;
+	snprintf(s->note, sizeof(s->note),
+		 "nodes stay where they are: cluster.json has no \"reconf\"");
+}
+
+const struct cluster_move *cluster_history(const struct cluster *c, uint32_t n)
+{
+	return c->reconf ? reconf_history(c->reconf, n) : NULL;
+}
+
+const char *cluster_history_note(const struct cluster *c)
+{
+	return c->reconf ? reconf_history_note(c->reconf) : "";
+}
+
 /* --- open and close ----------------------------------------------------------- */
 
 /* What control waits for. */
@@ -393,6 +451,11 @@ static int open_parts(struct cluster *c, const char *state_dir, struct mono now,
 		rc = exchange_open(&c->x, c->conf);
 	if (!rc)
 		rc = balances_open(&c->balances, c->conf, c->guests, now, e);
+	if (!rc && c->conf->reconf.given) {
+		rc = reconf_open(&c->reconf, c->conf, c->guests, state_dir);
+		if (rc)
+			conf_error_set(e, conf_exit(rc), "cluster: no memory for \"reconf\"");
+	}
 	if (!rc)
 		rc = open_epoll(c);
 	if (!rc) {
@@ -440,6 +503,7 @@ void cluster_close(struct cluster *c)
 	cluster_stop(c);
 	worker_close(&c->worker);
 	balances_close(c->balances);
+	reconf_close(c->reconf);
 	if (c->epoll >= 0)
 		close(c->epoll);
 	exchange_close(c->x);

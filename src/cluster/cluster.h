@@ -172,6 +172,45 @@ void cluster_server_see(const struct cluster *c, uint32_t i, uint32_t k, struct 
 /* The mode of conf->balance[i] until the end of resexd. 0; -ENODEV: it could not be opened. */
 int cluster_balance_set(struct cluster *c, uint32_t i, enum cluster_balance_mode mode);
 
+/*
+ * A service, and whether it should get a node now (src/reconf/decide.h). Loads are in 1/1000, as
+ * load indexes; -1: not known.
+ */
+struct cluster_service_seen {
+	const struct cluster_service *conf;
+	bool here;		    /* this host balances it, so it decides for it */
+	uint32_t nodes, known;	    /* that serve it; of them, those with a load that counts */
+	int64_t load;		    /* of its nodes in the mean, weighed by capacity */
+	int64_t high_ns;	    /* load >= high for so long */
+	const char *why, *why_text; /* of the newest decision: a word, and a sentence; "": none */
+	const struct cluster_node *node;     /* that it would get; NULL */
+	const struct cluster_service *donor; /* of that node, or that came nearest; NULL */
+	int64_t taker_predicted, donor_before, donor_predicted;
+	int64_t wait_ns; /* no move before; 0 */
+	char note[192];	 /* why nothing is decided, with the remedy; "" */
+};
+
+/* Of conf->service[i]. Valid until the next cluster_work. */
+void cluster_service_see(const struct cluster *c, uint32_t i, struct cluster_service_seen *s);
+
+/* A move that was made, or would have been made. Loads as above. */
+struct cluster_move {
+	uint64_t id;
+	int64_t wall_ns; /* when it was decided */
+	char node[REGION_NAME], donor[REGION_NAME], taker[REGION_NAME];
+	char why[16];	  /* as cluster_service_seen.why */
+	char outcome[16]; /* "observed": nothing was done */
+	int64_t high_ns;  /* the taker's load was high for so long */
+	int64_t taker_before, donor_before, taker_predicted, donor_predicted;
+	int64_t taker_seen, donor_seen; /* 5 T later; -1: not yet, or not known */
+	int64_t seen_wall_ns;		/* when; 0: not yet */
+};
+
+/* The newest but n; NULL: there are not so many. Valid until the next cluster_work. */
+const struct cluster_move *cluster_history(const struct cluster *c, uint32_t n);
+/* Why the history is not saved, with the remedy; "". */
+const char *cluster_history_note(const struct cluster *c);
+
 struct cluster_lock {
 	const struct cluster_service *service;
 	const struct cluster_host *home; /* its words hold the lock; NULL: unknown without quorum */

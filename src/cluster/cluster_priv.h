@@ -10,6 +10,8 @@
  *	balances.c	the services that this host balances
  *	balance_turn.c	one of them: a HAProxy is read, decided on, set
  *	balancer.c	records and readings -> what reconf/balance.h decides by
+ *	reconf.c	when nodes should move to another service
+ *	history.c	these moves, in memory and in a file
  *	worker_open.c	opens what the other thread uses
  * in the cluster's thread:
  *	thread.c	its loop, on real time
@@ -33,6 +35,7 @@
 #include "src/cluster/balances.h"
 #include "src/cluster/cluster.h"
 #include "src/cluster/exchange.h"
+#include "src/cluster/reconf.h"
 #include "src/cluster/told.h"
 #include "src/load/agree.h"
 #include "src/load/claim.h"
@@ -284,7 +287,8 @@ struct cluster {
 	struct guests *guests;
 	struct exchange *x;
 	struct balances *balances;
-	int epoll; /* what control waits for: x and balances */
+	struct reconf *reconf; /* NULL: cluster.json has no "reconf" */
+	int epoll;	       /* what control waits for: x and balances */
 	struct mono publish_due;
 	struct mono worked; /* the newest cluster_work */
 	int64_t worked_wall_ns;

@@ -8,10 +8,13 @@ libcluster_a_SOURCES = \
 	src/cluster/cluster.c src/cluster/cluster.h \
 	src/cluster/cluster_priv.h \
 	src/cluster/exchange.c src/cluster/exchange.h \
+	src/cluster/history.c src/cluster/history.h \
+	src/cluster/history_line.c \
 	src/cluster/locks.c \
 	src/cluster/nodes.c \
 	src/cluster/notices.c \
 	src/cluster/publish.c \
+	src/cluster/reconf.c src/cluster/reconf.h \
 	src/cluster/thread.c \
 	src/cluster/told.h \
 	src/cluster/worker.c \

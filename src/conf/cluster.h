@@ -19,7 +19,7 @@ static_assert((int)TRANSPORT_HOSTS_MAX == (int)REGION_HOSTS_MAX, "one range of n
 
 /* A host has at most REGION_NODES_MAX nodes. */
 enum { CLUSTER_SERVICES_MAX = 64, CLUSTER_NODES_MAX = 1024 };
-enum { CLUSTER_PRIORITY_MAX = 7 };
+enum { CLUSTER_PRIORITY_MAX = 7, CLUSTER_MOVED_MAX = 512 /* nodes, with "reconf" */ };
 /* A load index and a capacity are in 1/1000. */
 enum { CLUSTER_HIGH_DEFAULT = 1500, CLUSTER_LOW_DEFAULT = 900, CLUSTER_INDEX_MAX = 1000000 };
 enum { CLUSTER_CAPACITY_DEFAULT = 1000, CLUSTER_CAPACITY_MAX = 100000 };

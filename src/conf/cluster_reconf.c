@@ -139,6 +139,11 @@ static int check_nodes(const struct cluster_conf *c, const struct conf_doc *d, s
 			d, "reconf", e,
 			"reconf moves nodes, and there are none: write \"nodes\", or leave "
 			"\"reconf\" out");
+	if (c->nodes > CLUSTER_MOVED_MAX)
+		return conf_fail(d, "reconf", e,
+				 "reconf moves up to %d nodes, and there are %u: write fewer "
+				 "\"nodes\", or leave \"reconf\" out",
+				 CLUSTER_MOVED_MAX, c->nodes);
 	for (uint32_t i = 0; i < c->services; i++) {
 		minimums += c->service[i].minimum;
 		guarantees += c->service[i].guarantee;

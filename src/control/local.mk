@@ -10,6 +10,7 @@ libcontrol_a_SOURCES = \
 	src/control/policy.c \
 	src/control/proto.c src/control/proto.h \
 	src/control/put.c \
+	src/control/reconf.c \
 	src/control/server.c src/control/server.h \
 	src/control/set.c \
 	src/control/show.c \

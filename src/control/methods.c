@@ -34,6 +34,10 @@ static const struct method_param p_node[] = { { "node", JSON_STRING }, { 0 } };
 static const struct method_param p_balance_set[] = { { "service", JSON_STRING },
 						     { "mode", JSON_STRING },
 						     { 0 } };
+static const struct method_param p_name[] = { { "name", JSON_STRING }, { 0 } };
+static const struct method_param p_history[] = { { "service", JSON_STRING },
+						 { "since_ns", JSON_INTEGER },
+						 { 0 } };
 static const struct method_param p_reload[] = { { "dry_run", JSON_TRUE }, { 0 } };
 static const struct method_param p_events[] = { { "since", JSON_INTEGER },
 						{ "guest", JSON_STRING },
@@ -66,6 +70,9 @@ const struct method methods[] = {
 	{ "balance-list", false, cmd_balance_list, p_none },
 	{ "balance-set", true, cmd_balance_set, p_balance_set },
 	{ "why-node", false, cmd_why_node, p_node },
+	{ "service-list", false, cmd_service_list, p_none },
+	{ "why-move", false, cmd_why_move, p_name },
+	{ "history", false, cmd_history, p_history },
 	{ "cluster-reload", true, cmd_cluster_reload, p_reload },
 	{ 0 },
 };

@@ -9,6 +9,7 @@
  *	hosts.c	 host-list, list-hosts, lock-list, lock-break
  *	nodes.c	 node-list, load-list, load-show
  *	balance.c balance-list, balance-set, why-node
+ *	reconf.c service-list, why-move, history
  *	reload.c cluster-reload
  *	put.c	 members of replies that several methods have
  */
@@ -88,6 +89,9 @@ int cmd_balance_set(struct call *c, const json_t *params, json_t **result);
 int cmd_why_node(struct call *c, const json_t *params, json_t **result);
 int cmd_load_list(struct call *c, const json_t *params, json_t **result);
 int cmd_load_show(struct call *c, const json_t *params, json_t **result);
+int cmd_service_list(struct call *c, const json_t *params, json_t **result);
+int cmd_why_move(struct call *c, const json_t *params, json_t **result);
+int cmd_history(struct call *c, const json_t *params, json_t **result);
 int cmd_cluster_reload(struct call *c, const json_t *params, json_t **result);
 int cmd_why(struct call *c, const json_t *params, json_t **result);
 int cmd_events(struct call *c, const json_t *params, json_t **result);

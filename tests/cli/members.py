@@ -16,11 +16,14 @@ CALLS = {
 }
 CLUSTER_CALLS = {"host-list": ["host-list"], "list-hosts": ["list", "--all-hosts"], "lock-list": ["lock-list"],
                  "load-list": ["load-list"], "node-list": ["node-list"], "balance-list": ["balance-list"],
-                 "why-node": ["why", "--node", "n2"]}
+                 "why-node": ["why", "--node", "n2"], "service-list": ["service-list"], "why-move": ["why-move", "web"],
+                 "history": ["history"]}
 # What the page names by reference: "as in list", "the account of list".
 ACCOUNT = {"allocated", "balance", "spent", "overdraft", "charged_io", "charged_cpu", "rate", "late"}
-# The agents of simulated guests say nothing of their load: nothing is compared with it.
-NOT_SIMULATED = {"load-list": {"taken", "counted", "waited"}}
+# The agents of simulated guests say nothing of their load: nothing is compared with it. No node moves.
+NOT_SIMULATED = {"load-list": {"taken", "counted", "waited"},
+                 "history": {"id", "time_ns", "node", "from", "to", "why", "outcome", "high_ms", "seen_ns", "to_before",
+                             "to_predicted", "to_seen", "from_before", "from_predicted", "from_seen"}}
 EVENT_MEMBERS = {"id", "time_ns", "guest", "kind", "text"}
 
 

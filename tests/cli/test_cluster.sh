@@ -58,8 +58,11 @@ cluster() {
 	mkdir -p "$dir/$n"
 	[ $i -lt 2 ] || nodes='"nodes": [ { "name": "n2", "number": 3, "host": "xen2", "service": "web", "server": "s2" },
 	  { "name": "g", "number": 9, "host": "xen2", "guest": "bulk" },
-	  { "name": "none", "number": 4, "host": "xen2", "guest": "nobody" } ],
-	 "balance": [ { "service": "web", "socket": "/nonexistent/haproxy.sock"} ],'
+	  { "name": "none", "number": 4, "host": "xen2", "guest": "nobody" },
+	  { "name": "none5", "number": 5, "host": "xen2", "guest": "nobody5" },
+	  { "name": "none6", "number": 6, "host": "xen2", "guest": "nobody6" } ],
+	 "balance": [ { "service": "web", "socket": "/nonexistent/haproxy.sock"} ],
+	 "reconf": { "T": "4s" },'
 	cat >"$dir/$n/cluster.json" <<-END
 	{ "cluster": "test", "host": "xen$n", "transport": "$transport", "key_file": "$dir/$n/key",
 	 "heartbeat": "50ms", "scan": "100ms", "timeout": "1s", "hold": "1s",${more-}
@@ -182,7 +185,7 @@ rm "$dir/1/state/generation"
 
 config 1
 start 1
-for verb in host-list lock-list load-list 'load-show n2' node-list balance-list 'balance-set web act' 'why -n n2' 'list --all-hosts' 'lock-break web'; do
+for verb in host-list lock-list load-list 'load-show n2' node-list balance-list 'balance-set web act' 'why -n n2' service-list history 'why-move web' 'list --all-hosts' 'lock-break web'; do
 	# shellcheck disable=SC2086
 	fails 15 resex 'in no cluster: name a cluster_file in resexd.json' resex 1 $verb
 done
@@ -232,6 +235,15 @@ good 'why of a node that serves nothing' '^g: it serves no service: give it a "s
 good 'why of a guest' '^bulk: ' resex 1 why bulk
 fails 3 resex 'there is no guest "n9": see resex list, and no node of this name: see resex node-list' resex 1 why n9
 fails 2 resex 'why --node: exactly one node is required' resex 1 why -n
+good 'service-list' '^web +1 +1 +[0-9]+ .* - +- +xen4 was not read yet: see resex host-list$' resex 1 service-list
+good 'why-move' '^web: nothing is decided: xen4 was not read yet' resex 1 why-move web
+good 'of a node' '^n2: it stays at web: nothing is decided: xen4' resex 1 why-move n2
+fails 2 resex 'there is no service and no node "wbe": see resex service-list' resex 1 why-move wbe
+fails 2 resex 'why-move: exactly one service or node is required: see' resex 1 why-move
+good 'history' '^TIME +NODE +FROM +TO +WHY +OUTCOME ' resex 1 history --since 10m web
+fails 2 resex 'there is no service "wbe"' resex 1 history wbe
+fails 2 resex 'history takes at most one service: see' resex 1 history a b
+fails 2 resex '"10x" is not 90s, 10m, 2h or 3d' resex 1 history --since 10x
 fails 2 resex 'load-show: exactly one node is required' resex 1 load-show
 that 'members are those of resex-control(7)' python3 "$top/tests/cli/members.py" --cluster \
 	"$top/man/resex-control.7" "$dir/resex" -s "$dir/2/sock"

@@ -103,6 +103,35 @@ static void add_balance(struct cluster *c)
 	}
 }
 
+static void add_reconf(struct cluster *c)
+{
+	const struct cluster_move move = {
+		7,    3 * NS_PER_S, "n2", "mail", "web", "load", "observed",   5 * NS_PER_S,
+		1800, 200,	    900,  400,	  950,	 -1,	 30 * NS_PER_S
+	};
+
+	c->service = (struct cluster_service_seen){ .here = true,
+						    .nodes = 3,
+						    .known = 2,
+						    .load = 1800,
+						    .high_ns = 5 * NS_PER_S,
+						    .why = "load",
+						    .why_text = "the donor's load is low",
+						    .node = &c->conf.node[1],
+						    .donor = &c->conf.service[1],
+						    .taker_predicted = 900,
+						    .donor_before = 200,
+						    .donor_predicted = 400 };
+	c->move[0] = c->move[1] = move;
+	c->move[0].id = 8;
+	c->move[0].wall_ns = 4 * NS_PER_S;
+	strcpy(c->move[0].donor, "shop");
+	strcpy(c->move[0].taker, "mail");
+	c->move[0].seen_wall_ns = 0;
+	c->moves = 2;
+	c->history_note = "";
+}
+
 void fake_cluster_open(struct cluster *c)
 {
 	memset(c, 0, sizeof(*c));
@@ -118,6 +147,7 @@ void fake_cluster_open(struct cluster *c)
 	add_service(c, "mail");
 	add_nodes(c);
 	add_balance(c);
+	add_reconf(c);
 	c->lock[0].known = true;
 	c->lock[0].word = region_word(2, 99);
 	c->lock[0].since_ns = 5 * NS_PER_S;
@@ -208,6 +238,22 @@ int cluster_balance_set(struct cluster *c, uint32_t i, enum cluster_balance_mode
 	if (!c->set_rc)
 		c->balancer.mode = mode;
 	return c->set_rc;
+}
+
+void cluster_service_see(const struct cluster *c, uint32_t i, struct cluster_service_seen *s)
+{
+	*s = c->service;
+	s->conf = &c->conf.service[i];
+}
+
+const struct cluster_move *cluster_history(const struct cluster *c, uint32_t n)
+{
+	return n < c->moves ? &c->move[n] : NULL;
+}
+
+const char *cluster_history_note(const struct cluster *c)
+{
+	return c->history_note;
 }
 
 int cluster_break(struct cluster *c, uint32_t i, bool force, uint64_t *ticket)

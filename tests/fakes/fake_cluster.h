@@ -16,6 +16,10 @@ struct cluster {
 	/* Of conf.balance[0]: conf, service and node are filled in. */
 	struct cluster_balancer balancer;
 	struct cluster_server server[3];
+	struct cluster_service_seen service; /* of all services; conf is filled in */
+	struct cluster_move move[2];
+	uint32_t moves;
+	const char *history_note;
 	int set_rc; /* of cluster_balance_set, which sets balancer.mode */
 	struct region_host host;
 	struct region_guest guest[3];
@@ -39,7 +43,8 @@ struct cluster {
 /*
  * xen1 is this host; xen2 is up, with guests "web" (cap 25) and "bulk"; xen3 was never
  * seen. Services "web" (held by xen2) and "mail" (unknown). Nodes n1 (fresh), n2 (stale) and n3
- * (unread). web is balanced here: all are its servers, as s1, s2, s3; n3's is down.
+ * (unread). web is balanced here: all are its servers, as s1, s2, s3; n3's is down. Each service
+ * would get n2 from mail. There are two moves, of which the newest is to mail.
  */
 void fake_cluster_open(struct cluster *c);
 

@@ -4,7 +4,7 @@ EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/caps.dict tests/f
 	tests/fuzz/haproxy.dict tests/fuzz/httplog.dict tests/fuzz/methods.dict tests/fuzz/proc.dict tests/fuzz/scenario.dict tests/fuzz/trace.dict
 
 if FUZZERS
-FUZZ = tests/fuzz/fuzz_btf tests/fuzz/fuzz_caps tests/fuzz/fuzz_claim tests/fuzz/fuzz_cluster tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_haproxy tests/fuzz/fuzz_hello tests/fuzz/fuzz_httplog tests/fuzz/fuzz_methods \
+FUZZ = tests/fuzz/fuzz_btf tests/fuzz/fuzz_caps tests/fuzz/fuzz_claim tests/fuzz/fuzz_cluster tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_haproxy tests/fuzz/fuzz_hello tests/fuzz/fuzz_history tests/fuzz/fuzz_httplog tests/fuzz/fuzz_methods \
 	 tests/fuzz/fuzz_proc tests/fuzz/fuzz_record tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario \
 	 tests/fuzz/fuzz_tcp tests/fuzz/fuzz_trace
 noinst_PROGRAMS += $(FUZZ)
@@ -34,6 +34,9 @@ tests_fuzz_fuzz_haproxy_LDADD = libreconf.a
 tests_fuzz_fuzz_hello_SOURCES = tests/fuzz/fuzz_hello.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_hello_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_hello_LDADD = libtransport.a $(NETTLE_LIBS)
+tests_fuzz_fuzz_history_SOURCES = tests/fuzz/fuzz_history.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_history_LDFLAGS = $(LDFLAGS_FUZZ)
+tests_fuzz_fuzz_history_LDADD = libcluster.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_httplog_SOURCES = tests/fuzz/fuzz_httplog.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_httplog_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_httplog_LDADD = liblab.a libutil.a

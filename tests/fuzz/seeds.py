@@ -5,6 +5,7 @@
 The layouts are restated here from include/resex/guest_abi.h and from the
 formats given at the top of each target, so that the seeds need no build.
 """
+import json
 import os
 import struct
 import sys
@@ -194,6 +195,9 @@ METHODS = {
         [None, None, '{"service":"web","mode":"act"}', '{"service":"mail","mode":"act"}',
          '{"service":"web","mode":"x"}', '{"node":"n1"}', '{"node":"n3"}', '{"guest":"n1"}'], cluster=0xc1 | bits)
        for bits in (0, 0xff << 32, 1 << 40, 1 << 41, 1 << 42)},
+    "moves": call("service-list why-move why-move why-move history history history", [
+        None, '{"name":"web"}', '{"name":"n2"}', '{"name":"x"}', None, '{"service":"web","since_ns":4}',
+        '{"service":"x"}'], cluster=0xc1),
     "reload": call("cluster-reload cluster-reload", ['{"dry_run":true}', None], cluster=0x30000c1),
     "hosts_refused": call("lock-break lock-break lock-break", ['{"service":"web"}', '{"service":"x"}', '{}'],
                           cluster=0x1021),
@@ -690,6 +694,24 @@ PROC = {
 }
 
 
+# --- history: a line (fuzz_history.c) --------------------------------------------------
+
+
+def history(**members):
+    o = {"id": 7, "wall_ns": 1764172800000000000, "node": "n1", "from": "mail", "to": "web", "why": "load",
+         "outcome": "observed", "high_ns": 5000000000, "seen_wall_ns": 0, "taker_before": 1800, "donor_before": 200,
+         "taker_predicted": 900, "donor_predicted": 400, "taker_seen": -1, "donor_seen": -1}
+    o.update(members)
+    return json.dumps(o, separators=(",", ":"))
+
+
+HISTORY = {
+    "move": history(), "seen": history(taker_seen=950, donor_seen=0, seen_wall_ns=1764172900000000000),
+    "cut": history()[:100], "no_id": history(id=0), "number": history(node=7), "text": history(high_ns="x"),
+    "long_name": history(to="x" * 70), "real": history(donor_seen=0.5), "array": "[]",
+}
+
+
 # --- httplog: a byte for the CPUs, the log (fuzz_httplog.c) ---------------------------
 
 
@@ -756,6 +778,7 @@ def main():
     write(sys.argv[1], "control", CONTROL)
     write(sys.argv[1], "haproxy", HAPROXY)
     write(sys.argv[1], "hello", HELLO)
+    write(sys.argv[1], "history", HISTORY)
     write(sys.argv[1], "httplog", HTTPLOG)
     write(sys.argv[1], "methods", METHODS)
     write(sys.argv[1], "proc", PROC)

@@ -19,6 +19,7 @@ resex() {
 	*\ --help) "$program" "$@" ;;
 	list) printf '%s\n' 'NAME ID' 'web 1' 'bulk$(touch${IFS}hit) 2' ;;
 	node-list) printf '%s\n' 'NODE NUMBER' 'n1 1' ;;
+	service-list) printf '%s\n' 'SERVICE NODES' 'shop 3' 'mail 1' ;;
 	balance-list) printf '%s\n' 'SERVICE BACKEND' 'shop be' ;;
 	policy-list) printf '%s\n' 'NAME IN-FORCE' 'null no' 'freemarket yes' ;;
 	policy-show*) printf '%s\n' "$2 (active): what it does" 'PARAMETER VALUE' 'low 100' ;;
@@ -45,6 +46,8 @@ grep -qx -- '-s /run/sock list' said || { echo "completion: -s is not passed on"
 expect 'low=' policy-set freemarket ''
 expect 'n1' why n
 expect 'shop' balance-set ''
+expect 'shop mail n1' why-move ''
+expect 'shop mail' history ''
 expect 'act observe equal' balance-set shop ''
 expect '--node --json --socket --help --version' why --
 expect '--follow' events --f

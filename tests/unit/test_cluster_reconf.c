@@ -234,3 +234,36 @@ RIG_TEST(reconf__at_the_edges__is_taken)
 	take(c, texts[3], "xen1");
 	assert_true(c->reconf.margin == 0 && c->reconf.budget_ns == NS_PER_S);
 }
+
+/* --- how many nodes ------------------------------------------------------------------ */
+
+/* So many nodes, of three hosts. */
+static char *nodes_text(int n)
+{
+	static const char head[] = HEAD
+		"\"hosts\": [" HOST1 ", " HOST2
+		", {\"name\": \"xen3\", \"number\": 3, \"address\": \"10.0.0.3\"}], " WEB
+		", \"reconf\": {\"T\": \"4s\"}, \"nodes\": [";
+	size_t size = sizeof(head) + 64 + (size_t)n * 96;
+	char *text = malloc(size);
+	int at = snprintf(text, size, "%s", head);
+
+	for (int i = 0; i < n; i++)
+		at += snprintf(text + at, size - (size_t)at,
+			       "%s{\"name\": \"n%d\", \"number\": %d, \"host\": \"xen%d\", "
+			       "\"guest\": \"g%d\"}",
+			       i ? ", " : "", i, i / 3, 1 + i % 3, i);
+	snprintf(text + at, size - (size_t)at, "]}");
+	return text;
+}
+
+RIG_TEST(reconf__of_more_nodes_than_one_decision_has__is_refused)
+{
+	char *text = nodes_text(CLUSTER_MOVED_MAX);
+
+	take(*state, text, "xen1");
+	free(text);
+	text = nodes_text(CLUSTER_MOVED_MAX + 1);
+	refuse(*state, 0, text, "xen1", "reconf moves up to 512 nodes, and there are 513");
+	free(text);
+}

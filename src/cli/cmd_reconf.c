@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* cmd_reconf: the verbs on moves of nodes between services: service-list, why-move, history. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "resex/exit.h"
+#include "src/cli/cmds.h"
+#include "src/cli/request.h"
+#include "src/util/clock.h"
+
+int run_service_list(struct cli *c)
+{
+	static const struct column cols[] = {
+		{ "SERVICE", "service", 1 },
+		{ "NODES", "nodes", 0 },
+		{ "KNOWN", "known", 0 },
+		{ "LOAD", "load", 0 },
+		{ "HIGH-MS", "high_ms", 0 },
+		{ "MIN", "minimum", 0 },
+		{ "SHARE", "share", 0 },
+		{ "PRIORITY", "priority", 0 },
+		{ "WHY", "why", 1 },
+		{ "NODE", "node", 1 },
+		{ "DONOR", "donor", 1 },
+		{ "NOTE", "note", 1 },
+		{ 0 },
+	};
+
+	return no_arguments(c) ? RESEX_USAGE
+			       : request_rows(c, "service-list", NULL, "services", cols);
+}
+
+int run_why_move(struct cli *c)
+{
+	json_t *r = NULL;
+	int rc;
+
+	if (c->argc != 1)
+		return usage_error(c, "why-move: exactly one service or node is required");
+	rc = request_reply(c, "why-move", json_pack("{s:s}", "name", c->argv[0]), &r);
+	if (!rc && r)
+		printf("%s: %s\n", c->argv[0], json_string_value(json_object_get(r, "text")));
+	json_decref(r);
+	return rc;
+}
+
+/* --- history ------------------------------------------------------------------------------ */
+
+/* "90s", "10m", "2h", "3d": seconds; -1: it is none of these. */
+static long long seconds_of(const char *text)
+{
+	static const struct {
+		char unit;
+		long long seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+	char *end;
+	long long v = strtoll(text, &end, 10);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (end > text && *text != '-' && end[0] == units[i].unit && !end[1] && v >= 0 &&
+		    v <= 1000000)
+			return v * units[i].seconds;
+	return -1;
+}
+
+/* In local time, as events are shown. */
+static void set_time(json_t *move)
+{
+	time_t t = (time_t)(json_integer_value(json_object_get(move, "time_ns")) / 1000000000);
+	struct tm tm;
+	char when[32];
+
+	localtime_r(&t, &tm);
+	strftime(when, sizeof(when), "%F %T", &tm);
+	json_object_set_new(move, "time", json_string(when));
+}
+
+static void print_history(json_t *r)
+{
+	static const struct column cols[] = {
+		{ "TIME", "time", 1 },
+		{ "NODE", "node", 1 },
+		{ "FROM", "from", 1 },
+		{ "TO", "to", 1 },
+		{ "WHY", "why", 1 },
+		{ "OUTCOME", "outcome", 1 },
+		{ "TO-BEFORE", "to_before", 0 },
+		{ "PREDICTED", "to_predicted", 0 },
+		{ "SEEN", "to_seen", 0 },
+		{ "FROM-BEFORE", "from_before", 0 },
+		{ "PREDICTED", "from_predicted", 0 },
+		{ "SEEN", "from_seen", 0 },
+		{ 0 },
+	};
+	json_t *moves = json_object_get(r, "moves"), *m;
+	const char *note = json_string_value(json_object_get(r, "note"));
+	size_t i;
+
+	json_array_foreach(moves, i, m)
+		set_time(m);
+	table_print(stdout, moves, cols);
+	if (note && *note)
+		fprintf(stderr, "resex: %s\n", note);
+}
+
+int run_history(struct cli *c)
+{
+	long long seconds = c->options.since ? seconds_of(c->options.since) : 0;
+	json_t *r = NULL, *params = NULL;
+	int rc;
+
+	if (c->argc > 1)
+		return usage_error(c, "history takes at most one service");
+	if (seconds < 0)
+		return word_error(c, c->options.since, "90s, 10m, 2h or 3d");
+	params = json_object();
+	if (c->argc)
+		json_object_set_new(params, "service", json_string(c->argv[0]));
+	if (c->options.since)
+		json_object_set_new(params, "since_ns",
+				    json_integer(clock_wall_ns() - seconds * 1000000000));
+	rc = request_reply(c, "history", params, &r);
+	if (!rc && r)
+		print_history(r);
+	json_decref(r);
+	return rc;
+}

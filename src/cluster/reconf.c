@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * reconf: each S the loads of all nodes are gathered, and src/reconf/decide.h is asked for each
+ * service that this host balances. See reconf.h.
+ *
+ * Which service a node serves is what cluster.json says.
+ */
+#include "src/cluster/reconf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cluster/cluster_priv.h"
+#include "src/cluster/history.h"
+#include "src/reconf/decide.h"
+
+/* The load after a move is seen so many T after it. */
+enum { SEEN_AFTER = 5 };
+
+struct taker {
+	uint32_t highs; /* checks in a row in which its load was high */
+	bool decided;
+	struct decide_plan plan; /* the newest decision */
+};
+
+/* A move in the history whose later load was not seen yet. */
+struct open_move {
+	struct cluster_move *move; /* NULL: a free place */
+	uint64_t id;		   /* of the move; another: too many moves came since */
+	uint32_t taker, donor;
+	struct mono due;
+};
+
+struct reconf {
+	const struct cluster_conf *conf;
+	struct guests *gs;
+	struct history *history;
+	struct mono due;
+	struct decide decide;
+	struct decide_view view;
+	uint16_t place[REGION_SERVICES_MAX]; /* by number: index of conf->service[] */
+	struct taker taker[CLUSTER_SERVICES_MAX];
+	struct open_move open[HISTORY_MOVES];
+	char note[192]; /* why nothing is decided; "" */
+	bool noted;	/* an event has said so */
+};
+
+static_assert((int)DECIDE_SERVICES_MAX == (int)CLUSTER_SERVICES_MAX, "one view has all services");
+static_assert((int)DECIDE_NODES_MAX == (int)CLUSTER_MOVED_MAX, "and all nodes that may move");
+
+/* --- open ----------------------------------------------------------------------------------- */
+
+/* So many checks in a row are T. */
+static uint32_t checks_of_t(const struct cluster_reconf *c)
+{
+	return (uint32_t)((c->high_ns + c->check_ns - 1) / c->check_ns);
+}
+
+static void begin(struct reconf *r, const struct cluster_conf *conf)
+{
+	const struct cluster_reconf *c = &conf->reconf;
+	const struct decide_conf d = { .margin = (uint32_t)c->margin,
+				       .rest_ns = c->rest_ns,
+				       .freeze_ns = c->freeze_ns,
+				       .check_ns = c->check_ns,
+				       .budget = (uint32_t)c->budget,
+				       .budget_ns = c->budget_ns };
+
+	r->conf = conf;
+	memset(r->taker, 0, sizeof(r->taker));
+	memset(r->open, 0, sizeof(r->open));
+	for (uint32_t i = 0; i < conf->services; i++)
+		r->place[conf->service[i].number] = (uint16_t)i;
+	decide_init(&r->decide, &d);
+}
+
+int reconf_open(struct reconf **out, const struct cluster_conf *conf, struct guests *gs,
+		const char *state_dir)
+{
+	struct reconf *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	*out = r;
+	r->gs = gs;
+	begin(r, conf);
+	return history_open(&r->history, state_dir);
+}
+
+void reconf_close(struct reconf *r)
+{
+	if (!r)
+		return;
+	history_close(r->history);
+	free(r);
+}
+
+void reconf_reload(struct reconf *r, const struct cluster_conf *conf)
+{
+	begin(r, conf);
+}
+
+/* --- what is known -------------------------------------------------------------------------- */
+
+/*
+ * Up to 1000 the index counts, which is a mean over load.window. Above it no more than the tasks
+ * that wait can say by how much a node is overloaded.
+ */
+static uint32_t load_of(const struct cluster_node_seen *s)
+{
+	const struct load_record *l = s->load;
+	uint64_t index = (uint64_t)s->index, tasks;
+
+	if (index < 1000 || l->flags & (LOAD_NO_RUNNING | LOAD_DISAGREES) || !l->cpus)
+		return (uint32_t)index;
+	tasks = (uint64_t)l->running * 1000 / l->cpus;
+	tasks = tasks > index ? tasks : index;
+	return tasks < DECIDE_LOAD_MAX ? (uint32_t)tasks : DECIDE_LOAD_MAX;
+}
+
+static void look_at_node(struct reconf *r, const struct cluster *c, uint32_t i,
+			 const struct hostset *members, struct mono now)
+{
+	const struct cluster_node *n = &r->conf->node[i];
+	struct decide_node *d = &r->view.node[i];
+	struct cluster_node_seen s;
+
+	cluster_node_see(c, i, now, &s);
+	*d = (struct decide_node){ .service = n->service ? r->place[n->service] : DECIDE_NO_SERVICE,
+				   .alive = hostset_has(members, n->host),
+				   .known = s.state == CLUSTER_NODE_FRESH && s.index >= 0,
+				   .capacity = (uint32_t)n->capacity,
+				   .may = n->may };
+	if (d->known)
+		d->load = load_of(&s);
+}
+
+static uint32_t at_most(uint64_t v)
+{
+	return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+}
+
+static void look(struct reconf *r, const struct cluster *c, const struct hostset *members,
+		 struct mono now)
+{
+	r->view.nodes = r->conf->nodes;
+	r->view.services = r->conf->services;
+	for (uint32_t i = 0; i < r->conf->nodes; i++)
+		look_at_node(r, c, i, members, now);
+	for (uint32_t i = 0; i < r->conf->services; i++) {
+		const struct cluster_service *s = &r->conf->service[i];
+
+		r->view.service[i] = (struct decide_service){ .minimum = at_most(s->minimum),
+							      .guarantee = at_most(s->guarantee),
+							      .share = at_most(s->share),
+							      .maximum = at_most(s->maximum),
+							      .priority = at_most(s->priority),
+							      .high = at_most(s->high),
+							      .low = at_most(s->low) };
+	}
+	decide_seen(&r->decide, &r->view, now);
+}
+
+/* Why this host decides nothing now; "". */
+static void find_hindrance(struct reconf *r, const struct cluster *c, bool quorate,
+			   const struct hostset *members, struct mono now)
+{
+	r->note[0] = 0;
+	if (!quorate)
+		snprintf(r->note, sizeof(r->note), "this host is in no quorum: %.150s",
+			 cluster_note(c));
+	for (uint32_t i = 0; i < r->conf->hosts && !r->note[0]; i++) {
+		struct cluster_seen s;
+
+		if (!hostset_has(members, (uint32_t)r->conf->host[i].number))
+			continue;
+		cluster_see(c, i, now, &s);
+		if (s.agree == CLUSTER_AGREE_UNREAD)
+			snprintf(r->note, sizeof(r->note),
+				 "%s was not read yet: see resex host-list", s.conf->name);
+		else if (s.agree != CLUSTER_AGREE_SAME)
+			snprintf(r->note, sizeof(r->note),
+				 "%s holds another cluster.json: see resex host-list",
+				 s.conf->name);
+	}
+}
+
+/* Hosts that were not read yet are no news: that passes. */
+static void tell_hindrance(struct reconf *r, int64_t wall_ns)
+{
+	bool is = r->note[0] != 0;
+
+	if (is == r->noted)
+		return;
+	r->noted = is;
+	guests_event(r->gs, wall_ns, "", "reconf", "%s",
+		     is ? r->note : "moves of nodes are decided on");
+}
+
+/* --- decisions ------------------------------------------------------------------------------ */
+
+/* -1: it is not known. */
+static int64_t known_load(uint32_t load)
+{
+	return load == UINT32_MAX ? -1 : (int64_t)load;
+}
+
+static const char *const why_names[] = {
+	[DECIDE_MOVE] = "load",
+	[DECIDE_MOVE_OWED] = "guarantee",
+	[DECIDE_MOVE_PREEMPTS] = "priority",
+	[DECIDE_MOVE_CHAIN] = "chain",
+	[DECIDE_MOVE_HOME] = "home",
+	[DECIDE_CALM] = "calm",
+	[DECIDE_UNKNOWN] = "unknown",
+	[DECIDE_FROZEN] = "frozen",
+	[DECIDE_AT_MAXIMUM] = "at-maximum",
+	[DECIDE_OVER_BUDGET] = "over-budget",
+	[DECIDE_BACKS_OFF] = "backs-off",
+	[DECIDE_NO_SPARE] = "no-spare",
+	[DECIDE_GUARANTEED] = "guaranteed",
+	[DECIDE_NONE_LOW] = "none-low",
+	[DECIDE_NO_GAIN] = "no-gain",
+	[DECIDE_RESTS] = "rests",
+	[DECIDE_STUCK] = "stuck",
+	[DECIDE_MAY_NOT] = "may-not",
+};
+
+static_assert(sizeof(why_names) / sizeof(why_names[0]) == DECIDE_WHYS, "each has a name");
+
+static void watch_later(struct reconf *r, struct cluster_move *m, const struct decide_step *s,
+			struct mono now)
+{
+	struct open_move *o = r->open;
+
+	/* As many places as moves in memory: one is free, or its move is there no more. */
+	while (o < r->open + HISTORY_MOVES - 1 && o->move && o->move->id == o->id)
+		o++;
+	*o = (struct open_move){ m, m->id, s->taker, s->donor,
+				 mono_add(now, SEEN_AFTER * r->conf->reconf.high_ns) };
+}
+
+/* What would be moved is noted, and counts against the budget, as if it were moved. */
+static void observe(struct reconf *r, const struct decide_plan *p, uint32_t highs, struct mono now,
+		    int64_t wall_ns)
+{
+	const struct cluster_conf *conf = r->conf;
+	struct cluster_move m = { .wall_ns = wall_ns,
+				  .high_ns = highs * conf->reconf.check_ns,
+				  .outcome = "observed",
+				  .taker_before = known_load(p->taker_before),
+				  .donor_before = known_load(p->donor_before),
+				  .taker_predicted = known_load(p->taker_after),
+				  .donor_predicted = known_load(p->donor_after),
+				  .taker_seen = -1,
+				  .donor_seen = -1 };
+
+	strcpy(m.node, conf->node[p->step[0].node].name);
+	strcpy(m.donor, conf->service[p->step[0].donor].name);
+	strcpy(m.taker, conf->service[p->step[0].taker].name);
+	strcpy(m.why, why_names[p->why]);
+	watch_later(r, history_add(r->history, &m), &p->step[0], now);
+	guests_event(r->gs, wall_ns, "", "reconf",
+		     "would move node %s from %s to %s: %s; see resex why-move %s", m.node, m.donor,
+		     m.taker, decide_why_text(p->why), m.taker);
+}
+
+static void decide_for(struct reconf *r, uint32_t i, struct mono now, int64_t wall_ns)
+{
+	struct taker *t = &r->taker[i];
+
+	t->highs = decide_high(&r->decide, &r->view, i) ? t->highs + 1 : 0;
+	t->decided = decide(&r->decide, &r->view, i, t->highs >= checks_of_t(&r->conf->reconf), now,
+			    &t->plan) == 0;
+	if (!t->decided)
+		return;
+	if (t->plan.steps) {
+		observe(r, &t->plan, t->highs, now, wall_ns);
+		t->highs = 0; /* as after a move: T begins again */
+	}
+	decide_asked(&r->decide, i, &t->plan, now);
+}
+
+/* Without a list each host that lists the service balances it. */
+static bool is_here(const struct cluster_conf *c, const struct cluster_service *s)
+{
+	return hostset_empty(&s->balancers) ||
+	       hostset_has(&s->balancers, (uint32_t)c->host[c->self].number);
+}
+
+/* The loads of moves that are long enough over. */
+static void see_later(struct reconf *r, struct mono now, int64_t wall_ns)
+{
+	for (uint32_t i = 0; i < HISTORY_MOVES; i++) {
+		struct open_move *o = &r->open[i];
+
+		if (!o->move || mono_sub(now, o->due) < 0)
+			continue;
+		if (o->move->id != o->id) {
+			o->move = NULL;
+			continue;
+		}
+		o->move->taker_seen = known_load(decide_load(&r->decide, &r->view, o->taker));
+		o->move->donor_seen = known_load(decide_load(&r->decide, &r->view, o->donor));
+		o->move->seen_wall_ns = wall_ns;
+		history_changed(r->history, o->move);
+		o->move = NULL;
+	}
+}
+
+int64_t reconf_work(struct reconf *r, const struct cluster *c, struct mono now, int64_t wall_ns)
+{
+	struct hostset members;
+	bool quorate;
+	uint64_t view;
+
+	if (!is_due(&r->due, r->conf->reconf.check_ns, now))
+		return mono_sub(r->due, now);
+	cluster_members(c, &view, &members, &quorate);
+	look(r, c, &members, now);
+	find_hindrance(r, c, quorate, &members, now);
+	tell_hindrance(r, wall_ns);
+	see_later(r, now, wall_ns);
+	for (uint32_t i = 0; i < r->conf->services; i++)
+		if (r->note[0])
+			r->taker[i] = (struct taker){ 0 };
+		else if (is_here(r->conf, &r->conf->service[i]))
+			decide_for(r, i, now, wall_ns);
+	return mono_sub(r->due, now);
+}
+
+/* --- what is shown -------------------------------------------------------------------------- */
+
+static void see_plan(const struct reconf *r, const struct taker *t, struct cluster_service_seen *s)
+{
+	const struct decide_plan *p = &t->plan;
+
+	s->why = why_names[p->why];
+	s->why_text = decide_why_text(p->why);
+	if (p->steps)
+		s->node = &r->conf->node[p->step[0].node];
+	if (p->steps || p->donor != DECIDE_NO_SERVICE)
+		s->donor = &r->conf->service[p->steps ? p->step[0].donor : p->donor];
+	s->taker_predicted = known_load(p->taker_after);
+	s->donor_before = known_load(p->donor_before);
+	s->donor_predicted = known_load(p->donor_after);
+	s->wait_ns = p->wait_ns;
+}
+
+void reconf_see(const struct reconf *r, uint32_t service, struct cluster_service_seen *s)
+{
+	const struct taker *t = &r->taker[service];
+
+	s->here = is_here(r->conf, &r->conf->service[service]);
+	s->load = known_load(decide_load(&r->decide, &r->view, service));
+	s->high_ns = t->highs * r->conf->reconf.check_ns;
+	for (uint32_t i = 0; i < r->view.nodes; i++) {
+		if (r->view.node[i].service != service)
+			continue;
+		s->nodes++;
+		s->known += r->view.node[i].known;
+	}
+	if (t->decided)
+		see_plan(r, t, s);
+	strcpy(s->note, r->note);
+}
+
+const struct cluster_move *reconf_history(const struct reconf *r, uint32_t n)
+{
+	return history_get(r->history, n);
+}
+
+const char *reconf_history_note(const struct reconf *r)
+{
+	return history_note(r->history);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * reconf: when a node should move to another service, for the services that this host balances. In
+ * the control thread, for cluster.c. The rest of resexd calls cluster_service_see() and the
+ * functions below it in cluster.h.
+ *
+ * A turn comes each S:
+ *
+ *	cluster_node_see -> decide_view -> decide_seen, decide -> history
+ *
+ * In mode observe nothing is moved: the decisions are shown, and what each would have brought.
+ */
+#ifndef RESEX_CLUSTER_RECONF_H
+#define RESEX_CLUSTER_RECONF_H
+
+#include "src/cluster/cluster.h"
+
+struct reconf;
+
+/*
+ * conf has "reconf". conf and gs must outlive it. 0 or -ENOMEM; close it also then.
+ */
+int reconf_open(struct reconf **r, const struct cluster_conf *conf, struct guests *gs,
+		const char *state_dir);
+void reconf_close(struct reconf *r); /* NULL: nothing is done */
+
+/* Returns ns until it must be called again at the latest. */
+int64_t reconf_work(struct reconf *r, const struct cluster *c, struct mono now, int64_t wall_ns);
+/* conf is in force from now on: all decisions begin anew. */
+void reconf_reload(struct reconf *r, const struct cluster_conf *conf);
+
+/* Fill all of s but conf and nodes that are not there. */
+void reconf_see(const struct reconf *r, uint32_t service, struct cluster_service_seen *s);
+const struct cluster_move *reconf_history(const struct reconf *r, uint32_t n);
+const char *reconf_history_note(const struct reconf *r);
+
+#endif

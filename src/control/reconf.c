@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * reconf: the methods service-list, why-move and history: how loaded the services of cluster.json
+ * are, which node each would get now, and why not, and what was decided before (src/cluster).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "src/cluster/cluster.h"
+#include "src/control/methods_priv.h"
+
+/* In 1/1000; below 0: null, it is not known. */
+static void put_index(json_t *o, const char *key, int64_t load)
+{
+	json_object_set_new(o, key, load < 0 ? json_null() : json_integer(load));
+}
+
+static void put_name(json_t *o, const char *key, const char *name)
+{
+	json_object_set_new(o, key, name ? json_string(name) : json_null());
+}
+
+/* --- service-list ------------------------------------------------------------------------- */
+
+static json_t *service_row(const struct cluster *cl, uint32_t i, struct mono now)
+{
+	struct cluster_service_seen s;
+	json_t *o = json_object();
+
+	(void)now; /* a decision is at most S old */
+	cluster_service_see(cl, i, &s);
+	put_s(o, "service", s.conf->name);
+	put_u(o, "number", s.conf->number);
+	put_b(o, "here", s.here);
+	put_u(o, "nodes", s.nodes);
+	put_u(o, "known", s.known);
+	put_index(o, "load", s.load);
+	put_u(o, "high", s.conf->high);
+	put_u(o, "low", s.conf->low);
+	put_ms(o, "high_ms", s.high_ns);
+	put_u(o, "minimum", s.conf->minimum);
+	put_u(o, "guarantee", s.conf->guarantee);
+	put_u(o, "share", s.conf->share);
+	put_u(o, "maximum", s.conf->maximum);
+	put_u(o, "priority", s.conf->priority);
+	put_s(o, "why", s.why);
+	put_name(o, "node", s.node ? s.node->name : NULL);
+	put_name(o, "donor", s.donor ? s.donor->name : NULL);
+	put_index(o, "predicted", s.taker_predicted);
+	put_index(o, "donor_load", s.donor_before);
+	put_index(o, "donor_predicted", s.donor_predicted);
+	put_ms(o, "wait_ms", s.wait_ns > 0 ? s.wait_ns : -1);
+	put_s(o, "note", s.note);
+	return o;
+}
+
+int cmd_service_list(struct call *c, const json_t *params, json_t **result)
+{
+	const struct cluster *cl = cluster_of(c);
+
+	(void)params;
+	if (!cl)
+		return c->exit;
+	*result = json_object();
+	put_cluster(*result, cl);
+	put_rows(*result, "services", cl, cluster_conf(cl)->services, c->now, service_row);
+	return 0;
+}
+
+/* --- why-move ------------------------------------------------------------------------------- */
+
+/* A sentence that grows. */
+struct text {
+	char at[1024];
+	size_t n;
+};
+
+static void add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct text *t, const char *fmt, ...)
+{
+	size_t room = sizeof(t->at) - t->n;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->at + t->n, room, fmt, ap);
+	va_end(ap);
+	t->n += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+}
+
+static void add_load(struct text *t, int64_t load)
+{
+	if (load < 0)
+		add(t, "not known");
+	else
+		add(t, "%lld.%03lld", (long long)load / 1000, (long long)load % 1000);
+}
+
+static void add_donor(struct text *t, const struct cluster_service_seen *s)
+{
+	if (!s->donor)
+		return;
+	add(t, "; %s has load ", s->donor->name);
+	add_load(t, s->donor_before);
+	if (s->taker_predicted < 0)
+		return;
+	add(t, ", and the loads would be ");
+	add_load(t, s->taker_predicted);
+	add(t, " and ");
+	add_load(t, s->donor_predicted);
+}
+
+static void add_service(struct text *t, const struct cluster_service_seen *s)
+{
+	if (s->note[0]) {
+		add(t, "nothing is decided: %s", s->note);
+		return;
+	}
+	if (!s->here) {
+		add(t, "its balancers decide, and this host is none of them: see \"balancers\" of "
+		       "services[] in cluster.json");
+		return;
+	}
+	add(t, "its load is ");
+	add_load(t, s->load);
+	add(t, " with %u node%s", s->nodes, s->nodes == 1 ? "" : "s");
+	if (s->high_ns)
+		add(t, ", high for %lld ms", (long long)(s->high_ns / NS_PER_MS));
+	if (s->node)
+		add(t, ": it would get node %s from %s", s->node->name, s->donor->name);
+	else
+		add(t, ": it gets no node");
+	add(t, ": %s", s->why_text);
+	add_donor(t, s);
+	if (s->wait_ns > 0)
+		add(t, "; for %lld ms yet", (long long)(s->wait_ns / NS_PER_MS));
+}
+
+static json_t *why_service(const struct cluster *cl, uint32_t i)
+{
+	struct cluster_service_seen s;
+	struct text t = { .n = 0 };
+	json_t *o = json_object();
+
+	cluster_service_see(cl, i, &s);
+	add_service(&t, &s);
+	put_s(o, "service", s.conf->name);
+	put_name(o, "node", s.node ? s.node->name : NULL);
+	put_s(o, "why", s.why);
+	put_s(o, "text", t.at);
+	return o;
+}
+
+/* The service that would get the node; NULL: none. */
+static const struct cluster_service *taker_of(const struct cluster *cl,
+					      const struct cluster_node *n,
+					      struct cluster_service_seen *s)
+{
+	for (uint32_t i = 0; i < cluster_conf(cl)->services; i++) {
+		cluster_service_see(cl, i, s);
+		if (s->node == n)
+			return s->conf;
+	}
+	return NULL;
+}
+
+static json_t *why_node(const struct cluster *cl, const struct cluster_node *n)
+{
+	const struct cluster_service *of = cluster_service_at(cluster_conf(cl), n->service), *to;
+	struct cluster_service_seen s;
+	struct text t = { .n = 0 };
+	json_t *o = json_object();
+
+	to = taker_of(cl, n, &s);
+	if (!of)
+		add(&t, "it serves no service: give it a \"service\" in nodes[] of cluster.json");
+	else if (s.note[0])
+		add(&t, "it stays at %s: nothing is decided: %s", of->name, s.note);
+	else if (!to)
+		add(&t,
+		    "it stays at %s: no service that this host balances would get it now; see "
+		    "resex why-move SERVICE",
+		    of->name);
+	else
+		add(&t, "it would go from %s to %s: %s", of->name, to->name, s.why_text);
+	put_name(o, "service", of ? of->name : NULL);
+	put_s(o, "node", n->name);
+	put_s(o, "why", to ? s.why : "");
+	put_s(o, "text", t.at);
+	return o;
+}
+
+int cmd_why_move(struct call *c, const json_t *params, json_t **result)
+{
+	const char *name = json_string_value(json_object_get(params, "name"));
+	const struct cluster *cl = cluster_of(c);
+	const struct cluster_service *s;
+	const struct cluster_node *n;
+
+	if (!cl)
+		return c->exit;
+	if (!name)
+		return call_fail(c, RESEX_USAGE, "name: give a service's or a node's name");
+	s = cluster_service_find(cluster_conf(cl), name);
+	n = s ? NULL : cluster_node_find(cluster_conf(cl), name);
+	if (!s && !n)
+		return call_fail(
+			c, RESEX_USAGE,
+			"there is no service and no node \"%.64s\": see resex service-list "
+			"and node-list",
+			name);
+	*result = s ? why_service(cl, (uint32_t)(s - cluster_conf(cl)->service)) : why_node(cl, n);
+	return 0;
+}
+
+/* --- history ---------------------------------------------------------------------------------- */
+
+static json_t *move_row(const struct cluster_move *m)
+{
+	json_t *o = json_object();
+
+	put_u(o, "id", m->id);
+	json_object_set_new(o, "time_ns", json_integer(m->wall_ns));
+	put_s(o, "node", m->node);
+	put_s(o, "from", m->donor);
+	put_s(o, "to", m->taker);
+	put_s(o, "why", m->why);
+	put_s(o, "outcome", m->outcome);
+	put_ms(o, "high_ms", m->high_ns);
+	put_index(o, "to_before", m->taker_before);
+	put_index(o, "to_predicted", m->taker_predicted);
+	put_index(o, "to_seen", m->taker_seen);
+	put_index(o, "from_before", m->donor_before);
+	put_index(o, "from_predicted", m->donor_predicted);
+	put_index(o, "from_seen", m->donor_seen);
+	json_object_set_new(o, "seen_ns",
+			    m->seen_wall_ns ? json_integer(m->seen_wall_ns) : json_null());
+	return o;
+}
+
+int cmd_history(struct call *c, const json_t *params, json_t **result)
+{
+	const char *service = json_string_value(json_object_get(params, "service"));
+	json_int_t since = json_integer_value(json_object_get(params, "since_ns"));
+	const struct cluster *cl = cluster_of(c);
+	const struct cluster_move *m;
+	json_t *moves;
+
+	if (!cl)
+		return c->exit;
+	if (service && !cluster_service_find(cluster_conf(cl), service))
+		return call_fail(c, RESEX_USAGE,
+				 "there is no service \"%.64s\": see resex service-list", service);
+	moves = json_array();
+	for (uint32_t i = 0; (m = cluster_history(cl, i)) != NULL; i++)
+		if (m->wall_ns >= since &&
+		    (!service || !strcmp(m->taker, service) || !strcmp(m->donor, service)))
+			json_array_insert_new(moves, 0, move_row(m));
+	*result = json_object();
+	put_cluster(*result, cl);
+	put_s(*result, "note", cluster_history_note(cl));
+	json_object_set_new(*result, "moves", moves);
+	return 0;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* history: moves in memory and in a file, and files that are cut, foreign, or cannot be written. */
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/cluster/history.h"
+#include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
+
+struct rig {
+	struct tmpdir dir;
+	struct history *h;
+};
+
+static int setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	tmp_open(&r->dir);
+	*state = r;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+
+	history_close(r->h);
+	tmp_close(&r->dir);
+	free(r);
+	return 0;
+}
+
+#define RIG_TEST(name) TEST_WITH(name, setup, teardown)
+
+static void again(struct rig *r)
+{
+	history_close(r->h);
+	assert_int_equal(history_open(&r->h, r->dir.path), 0);
+}
+
+static const struct cluster_move example = {
+	.wall_ns = 5,
+	.node = "n1",
+	.donor = "mail",
+	.taker = "web",
+	.why = "load",
+	.outcome = "observed",
+	.high_ns = 7,
+	.taker_before = 3000,
+	.donor_before = 200,
+	.taker_predicted = 1500,
+	.donor_predicted = 400,
+	.taker_seen = -1,
+	.donor_seen = -1,
+};
+
+static off_t size_of(struct rig *r, const char *name)
+{
+	struct stat st = { .st_size = -1 };
+
+	stat(tmp_at(&r->dir, name), &st);
+	return st.st_size;
+}
+
+RIG_TEST(move__is_there_after_a_restart_with_its_later_load)
+{
+	struct rig *r = *state;
+	const struct cluster_move *m;
+	struct cluster_move *at, want = example;
+
+	again(r);
+	assert_null(history_get(r->h, 0));
+	assert_string_equal(history_note(r->h), "");
+	history_add(r->h, &example);
+	at = history_add(r->h, &example);
+	assert_int_equal(at->id, 2);
+	at->taker_seen = 1600;
+	at->seen_wall_ns = 9;
+	history_changed(r->h, at);
+	again(r);
+	assert_string_equal(history_note(r->h), "");
+	want.id = 2;
+	want.taker_seen = 1600;
+	want.seen_wall_ns = 9;
+	m = history_get(r->h, 0);
+	assert_non_null(m);
+	assert_memory_equal(m, &want, sizeof(want));
+	assert_int_equal(history_get(r->h, 1)->id, 1);
+	assert_int_equal(history_get(r->h, 1)->taker_seen, -1);
+	assert_null(history_get(r->h, 2));
+	assert_int_equal(history_add(r->h, &example)->id, 3);
+}
+
+RIG_TEST(file__that_is_full_becomes_the_older_one)
+{
+	struct rig *r = *state;
+	uint64_t id = 0;
+
+	again(r);
+	while (size_of(r, "history.jsonl.1") < 0)
+		id = history_add(r->h, &example)->id;
+	assert_in_range(size_of(r, "history.jsonl.1"), HISTORY_FILE_MAX,
+			HISTORY_FILE_MAX + HISTORY_LINE_MAX);
+	assert_in_range(size_of(r, "history.jsonl"), 1, HISTORY_LINE_MAX);
+	again(r);
+	assert_string_equal(history_note(r->h), "");
+	assert_int_equal(history_get(r->h, 0)->id, id);
+	assert_int_equal(history_get(r->h, HISTORY_MOVES - 1)->id, id - HISTORY_MOVES + 1);
+	assert_null(history_get(r->h, HISTORY_MOVES));
+}
+
+static const char good[] =
+	"{\"id\":3,\"wall_ns\":5,\"node\":\"n1\",\"from\":\"mail\",\"to\":\"web\",\"why\":\"load\","
+	"\"outcome\":\"observed\",\"high_ns\":7,\"seen_wall_ns\":0,\"taker_before\":1,"
+	"\"donor_before\":1,\"taker_predicted\":1,\"donor_predicted\":1,\"taker_seen\":-1,"
+	"\"donor_seen\":-1}";
+
+/* The line with one part of it replaced. */
+static int parse_with(const char *part, const char *by)
+{
+	const char *at = strstr(good, part);
+	struct cluster_move m;
+	char line[2 * HISTORY_LINE_MAX];
+
+	assert_non_null(at);
+	snprintf(line, sizeof(line), "%.*s%s%s", (int)(at - good), good, by, at + strlen(part));
+	return history_parse(line, strlen(line), &m);
+}
+
+TEST(line__of_another_form__is_refused)
+{
+	char name[REGION_NAME + 3] = "\"", spaces[HISTORY_LINE_MAX + 1];
+
+	assert_int_equal(parse_with("load", "calm"), 0);
+	memset(name + 1, 'x', REGION_NAME - 1);
+	strcat(name, "\"");
+	assert_int_equal(parse_with("\"n1\"", name), 0);
+	name[REGION_NAME] = 'x';
+	strcpy(name + REGION_NAME + 1, "\"");
+	assert_int_equal(parse_with("\"n1\"", name), -EINVAL);
+	assert_int_equal(parse_with("3", "0"), -EINVAL);
+	assert_int_equal(parse_with("3", "-1"), -EINVAL);
+	assert_int_equal(parse_with("5", "\"5\""), -EINVAL);
+	assert_int_equal(parse_with("\"donor_seen\":-1", "\"donor_seen\":1.5"), -EINVAL);
+	assert_int_equal(parse_with(",\"donor_seen\":-1", ""), -EINVAL);
+	assert_int_equal(parse_with("\"load\"", "\"0123456789abcdef\""), -EINVAL);
+	assert_int_equal(parse_with("\"web\"", "null"), -EINVAL);
+	assert_int_equal(parse_with("}", ""), -EINVAL);
+	memset(spaces, ' ', sizeof(spaces) - 1);
+	spaces[sizeof(spaces) - 1] = 0;
+	assert_int_equal(parse_with("}", spaces), -EINVAL);
+	strcpy(spaces + HISTORY_LINE_MAX - sizeof(good) + 1, "}");
+	assert_int_equal(parse_with("}", spaces), 0);
+}
+
+RIG_TEST(lines__that_are_no_moves__are_counted_and_left_out)
+{
+	char text[1024];
+	struct rig *r = *state;
+
+	snprintf(text, sizeof(text), "rubbish\n%s\n[]\n%.40s", good, good);
+	tmp_write(&r->dir, "history.jsonl", text);
+	again(r);
+	assert_int_equal(history_get(r->h, 0)->id, 3);
+	assert_null(history_get(r->h, 1));
+	assert_non_null(strstr(history_note(r->h), "/history.jsonl: 3 lines are no move"));
+	/* A line that was cut gets an end before the next one. */
+	history_add(r->h, &example);
+	assert_string_equal(history_note(r->h), "");
+	again(r);
+	assert_int_equal(history_get(r->h, 0)->id, 4);
+	assert_int_equal(history_get(r->h, 1)->id, 3);
+}
+
+RIG_TEST(file__that_is_none_of_ours__is_not_read)
+{
+	struct rig *r = *state;
+
+	assert_int_equal(mkfifo(tmp_at(&r->dir, "history.jsonl.1"), 0600), 0);
+	again(r);
+	assert_non_null(strstr(history_note(r->h), "1 line is no move"));
+	assert_int_equal(truncate(tmp_at(&r->dir, "history.jsonl"), 2 * HISTORY_FILE_MAX + 1), 0);
+	again(r);
+	assert_non_null(strstr(history_note(r->h), "2 lines are no move"));
+	assert_null(history_get(r->h, 0));
+}
+
+RIG_TEST(file__that_cannot_be_written__costs_no_move)
+{
+	struct rig *r = *state;
+
+	again(r);
+	assert_int_equal(unlink(tmp_at(&r->dir, "history.jsonl")), 0);
+	history_close(r->h);
+	assert_int_equal(mkdir(tmp_at(&r->dir, "history.jsonl"), 0700), 0);
+	assert_int_equal(history_open(&r->h, r->dir.path), 0);
+	assert_non_null(strstr(history_note(r->h), "is not written: Is a directory"));
+	assert_int_equal(history_add(r->h, &example)->id, 1);
+	assert_int_equal(history_get(r->h, 0)->id, 1);
+	/* It is written again when that is possible. */
+	assert_int_equal(rmdir(tmp_at(&r->dir, "history.jsonl")), 0);
+	history_add(r->h, &example);
+	assert_string_equal(history_note(r->h), "");
+	again(r);
+	assert_int_equal(history_get(r->h, 0)->id, 2);
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cluster_moves: three hosts are nodes, one of web and two of mail, and host 1 balances web. It
+ * only observes: what it would move, why, and what that would have brought.
+ */
+#include <string.h>
+
+#include "tests/unit/cluster_rig.h"
+#include "tests/unit/unit.h"
+
+#define NODE(n, of)                                                                                \
+	"{\"name\": \"n" #n "\", \"number\": " #n ", \"host\": \"xen" #n "\", "                    \
+	"\"service\": \"" of "\"}"
+#define NODES                                                                                      \
+	SITE_TIMES ", \"nodes\": [" NODE(1, "web") ", " NODE(2, "mail") ", " NODE(3, "mail") "]"
+#define RECONF(keys) NODES ", \"reconf\": {\"S\": \"100ms\", \"T\": \"4s\"" keys "}"
+#define SERVICES                                                                                   \
+	"{\"name\": \"web\", \"number\": 1, \"balancers\": [\"xen1\"]}, "                          \
+	"{\"name\": \"mail\", \"number\": 255, \"balancers\": [\"xen2\"]}"
+
+/* Of each node, by its number, in 1/1000. -1: it cannot be sampled. */
+static int load[SITES + 1];
+
+static int sample(struct load *l, struct load_record *r)
+{
+	uint64_t ns = (uint64_t)r->sampled_ns / 1000;
+	int busy = load[r->node] < 1000 ? load[r->node] : 1000;
+
+	(void)l;
+	if (load[r->node] < 0)
+		return -EPROTO;
+	r->cpus = 2;
+	r->flags |= LOAD_NO_RUNNING;
+	r->busy_ns = ns * 2 * (uint64_t)busy;
+	r->wait_ns = ns * 2 * (uint64_t)(load[r->node] - busy);
+	return 0;
+}
+
+static struct load_ops by_test;
+
+static void write_sites(struct sites *s, const char *more, const char *services)
+{
+	char name[32], text[SITE_TEXT];
+
+	for (int i = 1; i <= SITES; i++) {
+		site_text(s, i, "test", SITES, more, services, text);
+		snprintf(name, sizeof(name), "c%d.json", i);
+		tmp_write(&s->dir, name, text);
+	}
+}
+
+static void open_site(struct sites *s, int i)
+{
+	site_open(s, i);
+	s->at[i].c->worker.load_ops = &by_test;
+	s->at[i].c->worker.fill.filler = NULL;
+}
+
+static struct sites *open_sites(void **state, const char *more)
+{
+	struct sites *s = sites_new();
+
+	*state = s;
+	by_test = load_proc;
+	by_test.sample = sample;
+	write_sites(s, more, SERVICES);
+	for (int i = 1; i <= SITES; i++) {
+		load[i] = 300;
+		open_site(s, i);
+	}
+	return s;
+}
+
+static int setup(void **state)
+{
+	*state = NULL;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	sites_free(*state);
+	return 0;
+}
+
+#define RIG_TEST(name) TEST_WITH(name, setup, teardown)
+
+static struct cluster_service_seen seen(struct sites *s, int host, uint32_t service)
+{
+	struct cluster_service_seen x;
+
+	cluster_service_see(s->at[host].c, service, &x);
+	return x;
+}
+
+static bool says(struct sites *s, const char *why)
+{
+	return !strcmp(seen(s, 1, 0).why, why);
+}
+
+RIG_TEST(without_reconf__services_are_shown_and_nothing_is_decided)
+{
+	struct sites *s = open_sites(state, NODES);
+	struct cluster_service_seen x;
+
+	sites_pass(s, NS_PER_S);
+	x = seen(s, 1, 1);
+	assert_string_equal(x.conf->name, "mail");
+	assert_int_equal(x.nodes, 2);
+	assert_string_equal(x.why, "");
+	assert_string_equal(x.note, "nodes stay where they are: cluster.json has no \"reconf\"");
+	assert_null(cluster_history(s->at[1].c, 0));
+	assert_string_equal(cluster_history_note(s->at[1].c), "");
+}
+
+RIG_TEST(service__high_for_t__would_get_the_node_that_is_least_loaded)
+{
+	struct sites *s = open_sites(state, RECONF(""));
+	const struct cluster_move *m;
+	struct cluster_service_seen x;
+	struct mono began;
+
+	site_until(s, says(s, "calm") && seen(s, 1, 0).known == 1 && seen(s, 1, 1).known == 2);
+	x = seen(s, 1, 0);
+	assert_true(x.here && x.nodes == 1 && !x.high_ns && !x.node);
+	assert_in_range(x.load, 295, 305);
+	assert_false(seen(s, 2, 0).here);
+	assert_true(seen(s, 2, 1).here);
+	load[1] = 1800;
+	load[2] = 100;
+	site_until(s, seen(s, 1, 0).high_ns);
+	began = s->now;
+	site_until(s, cluster_history(s->at[1].c, 0));
+	assert_in_range(mono_sub(s->now, began), 3800 * MS, 4000 * MS);
+	assert_true(says(s, "load"));
+	x = seen(s, 1, 0);
+	assert_string_equal(x.node->name, "n2");
+	assert_string_equal(x.donor->name, "mail");
+	m = cluster_history(s->at[1].c, 0);
+	assert_string_equal(m->node, "n2");
+	assert_string_equal(m->donor, "mail");
+	assert_string_equal(m->taker, "web");
+	assert_string_equal(m->why, "load");
+	assert_string_equal(m->outcome, "observed");
+	assert_int_equal(m->high_ns, 4000 * MS);
+	assert_in_range(m->taker_before, 1750, 1850);
+	assert_in_range(m->taker_predicted, 875, 925);
+	assert_in_range(m->donor_before, 195, 205);
+	assert_in_range(m->donor_predicted, 390, 410);
+	assert_int_equal(m->taker_seen, -1);
+	assert_true(site_has_event(s, 1, "reconf", "would move node n2 from mail to web"));
+	/* 5 T later the loads are noted, whatever they are then. */
+	load[1] = 600;
+	site_until(s, (m = cluster_history(s->at[1].c, 0))->seen_wall_ns);
+	assert_in_range(mono_sub(s->now, began), 23800 * MS, 24100 * MS);
+	assert_in_range(m->taker_seen, 595, 605);
+	assert_in_range(m->donor_seen, 195, 205);
+	assert_null(cluster_history(s->at[1].c, 1));
+	assert_null(cluster_history(s->at[2].c, 0));
+}
+
+RIG_TEST(budget__counts_what_would_be_moved)
+{
+	struct sites *s = open_sites(state, RECONF(", \"budget\": \"2/h\""));
+
+	load[1] = 1800;
+	site_until(s, says(s, "over-budget"));
+	assert_int_equal(cluster_history(s->at[1].c, 0)->id, 2);
+	assert_true(seen(s, 1, 0).wait_ns > 1700 * NS_PER_S);
+	sites_pass(s, 10 * NS_PER_S);
+	assert_int_equal(cluster_history(s->at[1].c, 0)->id, 2);
+}
+
+RIG_TEST(load__that_is_stale__is_no_reason)
+{
+	struct sites *s = open_sites(state, RECONF(""));
+
+	load[1] = 1800;
+	site_until(s, seen(s, 1, 0).high_ns >= 3000 * MS);
+	load[1] = -1;
+	site_until(s, !seen(s, 1, 0).known);
+	assert_true(seen(s, 1, 0).load == -1 && !seen(s, 1, 0).high_ns);
+	sites_pass(s, 6 * NS_PER_S);
+	assert_null(cluster_history(s->at[1].c, 0));
+}
+
+RIG_TEST(host__with_another_file__is_why_nothing_is_decided)
+{
+	struct sites *s = open_sites(state, RECONF(""));
+	char text[SITE_TEXT];
+
+	site_until(s, says(s, "calm"));
+	site_kill(s, 3);
+	site_text(s, 3, "test", SITES, RECONF(""), SITE_SERVICES, text);
+	tmp_write(&s->dir, "c3.json", text);
+	open_site(s, 3);
+	load[1] = 1800;
+	site_until(s, !strcmp(seen(s, 1, 0).note,
+			      "xen3 holds another cluster.json: see resex host-list"));
+	assert_string_equal(seen(s, 1, 0).why, "");
+	assert_true(site_has_event(s, 1, "reconf", "xen3 holds another"));
+	sites_pass(s, 6 * NS_PER_S);
+	assert_null(cluster_history(s->at[1].c, 0));
+	write_sites(s, RECONF(""), SERVICES);
+	site_kill(s, 3);
+	open_site(s, 3);
+	site_until(s, cluster_history(s->at[1].c, 0));
+	assert_true(site_has_event(s, 1, "reconf", "moves of nodes are decided on"));
+}
+
+RIG_TEST(history__is_there_after_a_restart)
+{
+	struct sites *s = open_sites(state, RECONF(""));
+
+	load[1] = 1800;
+	site_until(s, cluster_history(s->at[1].c, 0));
+	site_kill(s, 1);
+	open_site(s, 1);
+	assert_string_equal(cluster_history(s->at[1].c, 0)->node, "n2");
+}
+
+RIG_TEST(reconf__comes_and_goes_with_a_reload)
+{
+	struct sites *s = open_sites(state, NODES);
+	uint64_t ticket;
+
+	load[1] = 1800;
+	sites_pass(s, NS_PER_S);
+	assert_int_equal(site_reload(s, 1, SITES, RECONF(""), SERVICES, &ticket), 0);
+	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+	site_until(s, cluster_history(s->at[1].c, 0));
+	assert_int_equal(site_reload(s, 1, SITES, NODES, SERVICES, &ticket), 0);
+	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+	assert_non_null(strstr(seen(s, 1, 0).note, "has no \"reconf\""));
+	assert_null(cluster_history(s->at[1].c, 0));
+}
+
+RIG_TEST(settings__of_a_reload__are_decided_by)
+{
+	struct sites *s = open_sites(state, RECONF(""));
+	uint64_t ticket;
+
+	load[1] = 1800;
+	site_until(s, seen(s, 1, 0).high_ns >= 2000 * MS);
+	assert_int_equal(
+		site_reload(s, 1, SITES, RECONF(", \"margin\": \"500%\""), SERVICES, &ticket), 0);
+	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+	assert_true(seen(s, 1, 0).high_ns < 2000 * MS);
+	/* 0.3 + 0.3 on one node x 6 is above 1.8. */
+	site_until(s, says(s, "no-gain"));
+	assert_null(cluster_history(s->at[1].c, 0));
+}
