@@ -44,14 +44,18 @@ static bool less_loaded(struct sum a, struct sum b)
 	return a.load * b.nodes < b.load * a.nodes;
 }
 
+bool move_spares(const struct move_view *in, const struct hostset *members, uint32_t donor)
+{
+	/* More than the minimum before the move: so at least the minimum after it. */
+	return sum_of(in, members, in->service[donor].id).nodes > in->service[donor].minimum;
+}
+
 bool move_gives(const struct move_view *in, const struct hostset *members, uint32_t service,
 		uint32_t donor)
 {
-	struct sum s = sum_of(in, members, in->service[donor].id);
-
-	/* More than the minimum before the move: so at least the minimum after it. */
-	return donor != service && s.nodes > in->service[donor].minimum &&
-	       less_loaded(s, sum_of(in, members, in->service[service].id));
+	return donor != service && move_spares(in, members, donor) &&
+	       less_loaded(sum_of(in, members, in->service[donor].id),
+			   sum_of(in, members, in->service[service].id));
 }
 
 int move_donor(const struct move_view *in, const struct hostset *members, uint32_t service,
@@ -72,24 +76,48 @@ int move_donor(const struct move_view *in, const struct hostset *members, uint32
 	return found ? 0 : -ENOENT;
 }
 
+/* Is it a node of the donor that may be moved? */
+static bool is_donors(const struct move_view *in, const bool *ok, const uint64_t *word,
+		      uint32_t donor, uint32_t node)
+{
+	return ok[node] && region_word_id(word[node]) == in->service[donor].id;
+}
+
+/* rule: the donor's nodes are counted against its minimum */
+static bool has_to_spare(const struct move_view *in, const bool *ok, const uint64_t *word,
+			 uint32_t donor)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < in->nodes; i++)
+		count += is_donors(in, ok, word, donor, i);
+	return count > in->service[donor].minimum;
+}
+
 int move_choose(const struct move_view *in, const bool *ok, const uint64_t *word, uint32_t donor,
 		uint32_t *node)
 {
-	uint32_t count = 0, best = 0;
+	uint32_t best = MOVE_NODES_MAX;
 
-	for (uint32_t i = 0; i < in->nodes; i++) {
-		if (!ok[i] || region_word_id(word[i]) != in->service[donor].id)
-			continue;
-		/* The paper's choice: "a lightly loaded server" (3.1.2). */
-		if (count == 0 || in->node[i].load < in->node[best].load)
-			best = i;
-		count++;
-	}
-	/* rule: the donor's nodes are counted against its minimum */
-	if (count == 0 || count <= in->service[donor].minimum)
+	if (!has_to_spare(in, ok, word, donor))
 		return -ENOSPC;
+	for (uint32_t i = 0; i < in->nodes; i++) {
+		/* The paper's choice: "a lightly loaded server" (3.1.2). */
+		if (is_donors(in, ok, word, donor, i) &&
+		    (best == MOVE_NODES_MAX || in->node[i].load < in->node[best].load))
+			best = i;
+	}
 	*node = best;
 	return 0;
+}
+
+int move_choose_wished(const struct move_view *in, const bool *ok, const uint64_t *word,
+		       uint32_t donor, uint32_t node)
+{
+	/* rule: a node that was wished for is the donor's by the words read under the locks */
+	if (!is_donors(in, ok, word, donor, node))
+		return -ESTALE;
+	return has_to_spare(in, ok, word, donor) ? 0 : -ENOSPC;
 }
 
 const char *move_result_text(enum move_result r)
@@ -101,6 +129,8 @@ const char *move_result_text(enum move_result r)
 			"another balancer has just moved a node: the load is measured again",
 		[MOVE_CALM] = "the load is not high any more",
 		[MOVE_NO_DONOR] = "no service has a node to spare and less load",
+		[MOVE_NOT_WISHED] = "the node that was asked for does not serve the donor any "
+				    "more, or could not be counted",
 		[MOVE_BUSY] = "the services' locks were not acquired in time",
 		[MOVE_LATE] = "the locks' lease ended before the move",
 		[MOVE_NOT_NOTIFIED] = "another balancer could not be notified",

@@ -7,6 +7,7 @@
  * current state, until the state no longer changes. Rules 1 to 4 are in move_locks.c, rules
  * 5 and 6 in move_nodes.c.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "src/reconf/move_priv.h"
@@ -47,6 +48,15 @@ void move_init(struct move *m, const struct move_conf *c, const struct move_view
 static void start_announcements(struct move *m);
 static void start_node_cas(struct move *m);
 
+/* 0, or why not: -ENOSPC, -ESTALE. */
+static int choose(struct move *m, const bool *ok)
+{
+	if (!m->wished)
+		return move_choose(m->in, ok, m->word, m->donor, &m->chosen);
+	m->chosen = m->wish.node;
+	return move_choose_wished(m->in, ok, m->word, m->donor, m->chosen);
+}
+
 /*
  * The counts were read under both locks: while the leases last, no other balancer moves a node of
  * either service. So the choice is made on them alone.
@@ -54,11 +64,13 @@ static void start_node_cas(struct move *m);
 static void choose_node(struct move *m, struct mono now, struct step_out *out)
 {
 	bool ok[MOVE_NODES_MAX];
+	int rc;
 
 	for (uint32_t i = 0; i < m->in->nodes; i++)
 		ok[i] = m->at[i] == AT_DONE && m->in->node[i].alive;
-	if (move_choose(m->in, ok, m->word, m->donor, &m->chosen) < 0) {
-		move_unlock(m, MOVE_NO_DONOR, now, out);
+	rc = choose(m, ok);
+	if (rc < 0) {
+		move_unlock(m, rc == -ESTALE ? MOVE_NOT_WISHED : MOVE_NO_DONOR, now, out);
 		return;
 	}
 	/*
@@ -341,7 +353,7 @@ void move_step(struct move *m, const struct step_event *ev, struct mono now, str
 		counter_step(&m->counter[i], ev, now, out);
 	}
 	if (ev->type == STEP_ASK)
-		move_begin(m, ev->what, now, out);
+		move_begin(m, ev->what, ev->wish, now, out);
 	else if (ev->type == STEP_RESULT)
 		own_result(m, ev, now, out);
 	else if (ev->type == STEP_LINK)

@@ -9,8 +9,9 @@
  *
  *	 1 Read the service's own counter. Ahead: no move, and the history T starts again.
  *	 2 Choose a donor (move_donor, pure). After MOVE_BUSY keep the donor while it still
- *	   qualifies: how long its lock is unchanged is known already. If there is no link to
- *	   a balancer of either service: no move, and no other balancer is notified for nothing.
+ *	   qualifies: how long its lock is unchanged is known already. Of a wish (move_wish):
+ *	   take its donor, if it has a node to spare. If there is no link to a balancer of
+ *	   either service: no move, and no other balancer is notified for nothing.
  *	 3 Acquire the locks of both services, in ascending service id. But first look at
  *	   both. The first is not acquired before the second was seen: free, or held by
  *	   another host than before, or to be broken within a check (within half a lease, if
@@ -25,7 +26,8 @@
  *	   lock.h, however many newcomers there are and whenever they come, if break is longer
  *	   than 3 1/4 checks and a few round trips. While other hosts use the first lock, for
  *	   moves with a third service, it is 1 1/8 checks after the last of these.
- *	 4 Read the counter again. Ahead: no move. Load no longer high for T: no move.
+ *	 4 Read the counter again. Ahead: no move. Load no longer high for T: no move, unless
+ *	   the move is MOVE_FOR_ORDER.
  *	 5 Read the word of every node: one READ a host, of the words of all its nodes. If it
  *	   is LOST or REFUSED, none of them was read. If a word has a newer epoch than the
  *	   locks: no move.
@@ -35,7 +37,8 @@
  *	   may have had another pair. A node that could not be swept does not count, and the
  *	   locks stay dirty: the next holder sweeps again.
  *	 7 The donor's nodes that were read (and swept) must be more than its minimum. Choose
- *	   the least loaded one (move_choose, pure).
+ *	   the least loaded one (move_choose, pure). Of a wish: take its node, if it is one of
+ *	   these (move_choose_wished, pure); otherwise no move.
  *	 8 Announce: FAA the counters of all other balancers of both services. Await all.
  *	 9 CAS the node's word.
  *	10 Release both locks.
@@ -128,6 +131,7 @@ enum move_result {
 	MOVE_COUNTER_AHEAD, /* the counter was ahead: another balancer moved a node */
 	MOVE_CALM,	    /* the load was no longer high for T, or never was */
 	MOVE_NO_DONOR,	    /* no service has a node to spare and less load */
+	MOVE_NOT_WISHED,    /* the node of the wish is not the donor's, or was not counted */
 	MOVE_BUSY,	    /* the locks were not acquired in time */
 	MOVE_LATE,	    /* a lease ended before the node's CAS */
 	MOVE_NOT_NOTIFIED,  /* a balancer could not be notified */
@@ -135,6 +139,23 @@ enum move_result {
 	MOVE_UNREACHED,	    /* the node's CAS was not executed */
 	MOVE_UNDECIDED,	    /* the node's CAS was executed, or may yet be, or not */
 	MOVE_VIEW,	    /* the view changed, or is not quorate */
+};
+
+/* Why a move is asked for: what rule 4 checks. */
+enum move_for {
+	MOVE_FOR_LOAD,	/* the load was high for T, and must still be so under the locks */
+	MOVE_FOR_ORDER, /* home, or an operator: the load does not count, the counter does */
+};
+
+/*
+ * STEP_ASK: event.wish. NULL: the move chooses donor and node by itself. What it takes from the
+ * wish need not have less load. After MOVE_BUSY wish for a node of the same donor while it has one
+ * to spare: rule 2.
+ */
+struct move_wish {
+	enum move_for why;
+	uint32_t donor; /* index into in->service */
+	uint32_t node;	/* index into in->node */
 };
 
 struct move {
@@ -145,11 +166,13 @@ struct move {
 	enum move_state state;
 	enum move_result result; /* of the current move; then of the last one */
 	uint32_t service, donor; /* indexes into in->service */
-	bool busy;		 /* the service's last move ended as BUSY: keep its donor */
-	bool yields;		 /* LOCKS: do not ask for the first lock, because of the second, */
-	struct mono ask;	 /* until this time, if nothing happens before */
-	struct mono again;	 /* RESOLVES: when a READ that was REFUSED is repeated */
-	struct mono patience;	 /* until when a home, or our own counter, may fail to answer */
+	bool wished;		 /* this move has a wish */
+	struct move_wish wish;
+	bool busy;	      /* the service's last move ended as BUSY: keep its donor */
+	bool yields;	      /* LOCKS: do not ask for the first lock, because of the second, */
+	struct mono ask;      /* until this time, if nothing happens before */
+	struct mono again;    /* RESOLVES: when a READ that was REFUSED is repeated */
+	struct mono patience; /* until when a home, or our own counter, may fail to answer */
 	uint64_t view;
 	struct hostset members;
 	struct hostset down; /* an operation to the host was LOST or UNKNOWN, no new link since */
@@ -179,7 +202,9 @@ void move_init(struct move *m, const struct move_conf *c, const struct move_view
 	       struct lock *lock, struct counter *counter);
 /*
  * Handles one event; appends operations to *out. STEP_ASK: make a move for the service
- * in->service[what], whose load was high for T. It is ignored unless MOVE_IDLE.
+ * in->service[what], whose load was high for T, or by the struct move_wish at wish. It is ignored
+ * unless MOVE_IDLE. MOVE_NOT_WISHED at once: an index of the wish is out of range, or its donor is
+ * the service itself.
  */
 void move_step(struct move *m, const struct step_event *ev, struct mono now, struct step_out *out);
 struct mono move_due(const struct move *m);
@@ -194,7 +219,9 @@ const char *move_result_text(enum move_result r); /* for people */
  */
 int move_donor(const struct move_view *in, const struct hostset *members, uint32_t service,
 	       uint32_t *donor);
-/* Has donor more nodes than its minimum, and less mean load than service? */
+/* Has donor more nodes than its minimum? By word and members as move_donor. */
+bool move_spares(const struct move_view *in, const struct hostset *members, uint32_t donor);
+/* The same, and has it less mean load than service? */
 bool move_gives(const struct move_view *in, const struct hostset *members, uint32_t service,
 		uint32_t donor);
 /*
@@ -203,5 +230,11 @@ bool move_gives(const struct move_view *in, const struct hostset *members, uint3
  */
 int move_choose(const struct move_view *in, const bool *ok, const uint64_t *word, uint32_t donor,
 		uint32_t *node);
+/*
+ * May this node of the donor be moved? 0; -ESTALE: it has not ok, or is not the donor's by word[];
+ * -ENOSPC: as move_choose.
+ */
+int move_choose_wished(const struct move_view *in, const bool *ok, const uint64_t *word,
+		       uint32_t donor, uint32_t node);
 
 #endif

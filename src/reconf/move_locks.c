@@ -7,6 +7,7 @@
  * The paper (choose.c) has one lock, of the loaded service; the donor's lock is added because its
  * nodes are counted against its minimum, and another balancer could move them meanwhile.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "src/reconf/move_priv.h"
@@ -28,7 +29,13 @@ static int64_t answer_ns(const struct move *m)
 	return lock_break_ns(&m->lock[0].conf) + m->conf.check_ns;
 }
 
-void move_begin(struct move *m, uint32_t service, struct mono now, struct step_out *out)
+static bool is_sound(const struct move *m, uint32_t service, const struct move_wish *wish)
+{
+	return wish->donor < m->in->services && wish->donor != service && wish->node < m->in->nodes;
+}
+
+void move_begin(struct move *m, uint32_t service, const struct move_wish *wish, struct mono now,
+		struct step_out *out)
 {
 	if (m->state != MOVE_IDLE || service >= m->in->services)
 		return;
@@ -40,11 +47,18 @@ void move_begin(struct move *m, uint32_t service, struct mono now, struct step_o
 	if (!m->busy)
 		m->donor = service;
 	m->service = service;
+	m->wished = wish;
+	if (wish)
+		m->wish = *wish;
 	/* If there is no quorum, this stays as the result. */
 	m->result = MOVE_VIEW;
 	/* rule: not quorate: nothing is decided */
 	if (!m->quorate)
 		return;
+	if (wish && !is_sound(m, service, wish)) {
+		m->result = MOVE_NOT_WISHED;
+		return;
+	}
 	m->result = MOVE_NONE;
 	m->patience = mono_add(now, answer_ns(m));
 	m->yields = false;
@@ -54,6 +68,10 @@ void move_begin(struct move *m, uint32_t service, struct mono now, struct step_o
 /* rule: after a donor's lock was not acquired in time, keep that donor */
 static int choose_donor(struct move *m)
 {
+	if (m->wished) {
+		m->donor = m->wish.donor;
+		return move_spares(m->in, &m->members, m->donor) ? 0 : -ENOENT;
+	}
 	if (m->busy && move_gives(m->in, &m->members, m->service, m->donor))
 		return 0;
 	return move_donor(m->in, &m->members, m->service, &m->donor);
@@ -74,6 +92,13 @@ static bool unreachable(const struct move *m, uint32_t k)
 	return !hostset_empty(&s);
 }
 
+/* The paper, 3.1.3: only load that stayed high for T moves a node. Order does not go by load. */
+static bool is_wanted(const struct move *m)
+{
+	return (m->wished && m->wish.why == MOVE_FOR_ORDER) ||
+	       counter_high_for_t(&m->counter[m->service]);
+}
+
 void move_looks(struct move *m, struct mono now)
 {
 	switch (counter_state(&m->counter[m->service])) {
@@ -88,8 +113,7 @@ void move_looks(struct move *m, struct mono now)
 		move_end(m, MOVE_COUNTER_AHEAD);
 		break;
 	case COUNTER_EQUAL:
-		/* The paper, 3.1.3: only load that stayed high for T moves a node. */
-		if (!counter_high_for_t(&m->counter[m->service])) {
+		if (!is_wanted(m)) {
 			move_end(m, MOVE_CALM);
 		} else if (choose_donor(m) < 0) {
 			move_end(m, MOVE_NO_DONOR);
@@ -184,8 +208,7 @@ void move_locks(struct move *m, struct mono now, struct step_out *out)
 
 void move_looks_again(struct move *m, struct mono now, struct step_out *out)
 {
-	const struct counter *c = &m->counter[m->service];
-	enum counter_state s = counter_state(c);
+	enum counter_state s = counter_state(&m->counter[m->service]);
 
 	if (s == COUNTER_LOOKING)
 		return;
@@ -193,7 +216,7 @@ void move_looks_again(struct move *m, struct mono now, struct step_out *out)
 		move_unlock(m, MOVE_UNREACHED, now, out);
 	} else if (s == COUNTER_AHEAD) {
 		move_unlock(m, MOVE_COUNTER_AHEAD, now, out);
-	} else if (s == COUNTER_EQUAL && !counter_high_for_t(c)) {
+	} else if (s == COUNTER_EQUAL && !is_wanted(m)) {
 		/* rule: load high for T: it may have fallen while we waited for the locks */
 		move_unlock(m, MOVE_CALM, now, out);
 	} else {

@@ -51,7 +51,8 @@ void move_unlock(struct move *m, enum move_result r, struct mono now, struct ste
 
 /* --- move_locks.c ----------------------------------------------------------------- */
 
-void move_begin(struct move *m, uint32_t service, struct mono now, struct step_out *out);
+void move_begin(struct move *m, uint32_t service, const struct move_wish *wish, struct mono now,
+		struct step_out *out);
 /* Without locks: the move is over. */
 void move_end(struct move *m, enum move_result r);
 

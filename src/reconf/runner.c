@@ -70,6 +70,22 @@ struct runner_user runner_lock(struct lock *l)
 	return (struct runner_user){ l, step_lock, due_lock, l->conf.tag, LOCK_TAGS };
 }
 
+static void step_move(void *state, const struct step_event *ev, struct mono now,
+		      struct step_out *out)
+{
+	move_step(state, ev, now, out);
+}
+
+static struct mono due_move(const void *state)
+{
+	return move_due(state);
+}
+
+struct runner_user runner_move(struct move *m)
+{
+	return (struct runner_user){ m, step_move, due_move, m->conf.tag, MOVE_TAGS };
+}
+
 int runner_add(struct runner *r, const struct runner_user *u)
 {
 	if (r->users == RUNNER_USERS_MAX)
@@ -277,9 +293,10 @@ void runner_view(struct runner *r, uint64_t view, struct hostset members, bool q
 	run_jobs(r, now);
 }
 
-void runner_ask(struct runner *r, const void *state, uint32_t what, struct mono now)
+void runner_ask(struct runner *r, const void *state, uint32_t what, const void *wish,
+		struct mono now)
 {
-	struct step_event se = { .type = STEP_ASK, .what = what };
+	struct step_event se = { .type = STEP_ASK, .what = what, .wish = wish };
 
 	for (uint32_t i = 0; i < r->users; i++)
 		if (r->user[i].state == state)

@@ -13,6 +13,7 @@
 #define RESEX_RECONF_RUNNER_H
 
 #include "src/reconf/lock.h"
+#include "src/reconf/move.h"
 #include "src/reconf/step.h"
 #include "src/transport/transport.h"
 
@@ -35,6 +36,8 @@ struct runner_user {
 
 /* A lock as a user, with the tags of its conf. */
 struct runner_user runner_lock(struct lock *l);
+/* A move with its locks and counters, with the tags of its conf. */
+struct runner_user runner_move(struct move *m);
 
 struct runner;
 
@@ -58,8 +61,9 @@ void runner_event(struct runner *r, const struct transport_event *ev, struct mon
 /* STEP_VIEW, to all. */
 void runner_view(struct runner *r, uint64_t view, struct hostset members, bool quorate,
 		 struct mono now);
-/* STEP_ASK, to the user of this state. */
-void runner_ask(struct runner *r, const void *state, uint32_t what, struct mono now);
+/* STEP_ASK, to the user of this state. wish: as in step_event; NULL: none. */
+void runner_ask(struct runner *r, const void *state, uint32_t what, const void *wish,
+		struct mono now);
 /* STEP_TICK, to the users that are due. Posts operations that waited for room. */
 void runner_tick(struct runner *r, struct mono now);
 

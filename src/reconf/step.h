@@ -106,6 +106,8 @@ struct step_event {
 	bool quorate; /* false: decide nothing */
 	/* ASK */
 	uint32_t what;
+	/* More of the request, as the protocol defines it, until the step returns; NULL: none. */
+	const void *wish;
 };
 
 #endif

@@ -150,7 +150,7 @@ struct mono lock_host_due(struct lock_host *h, struct mono now)
 
 void lock_host_ask(struct lock_host *h, enum lock_ask what, struct mono now)
 {
-	runner_ask(h->r, &h->lock, what, now);
+	runner_ask(h->r, &h->lock, what, NULL, now);
 }
 
 void lock_host_renew(struct lock_host *h, struct mono now)

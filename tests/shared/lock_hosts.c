@@ -205,22 +205,22 @@ static void turn(struct me *m, struct mono now)
 			return;
 		w->since = now;
 		w->over = false;
-		runner_ask(m->p.r, &m->lock, LOCK_ACQUIRE, now);
+		runner_ask(m->p.r, &m->lock, LOCK_ACQUIRE, NULL, now);
 		return;
 	case LOCK_HELD:
 		if (w->over) {
 			lock_mark(&m->lock, w->dirty);
 			m->again = mono_add(now, THINK_MS * NS_PER_MS);
-			runner_ask(m->p.r, &m->lock, LOCK_RELEASE, now);
+			runner_ask(m->p.r, &m->lock, LOCK_RELEASE, NULL, now);
 		} else if (w->stage == STAGE_NONE) {
 			if (mono_sub(now, w->since) > w->waited_max.ns)
 				w->waited_max.ns = mono_sub(now, w->since);
-			runner_ask(m->p.r, w, 0, now);
+			runner_ask(m->p.r, w, 0, NULL, now);
 		}
 		return;
 	case LOCK_WAITING:
 		if (host_process_stops())
-			runner_ask(m->p.r, &m->lock, LOCK_RELEASE, now);
+			runner_ask(m->p.r, &m->lock, LOCK_RELEASE, NULL, now);
 		return;
 	default:
 		return;

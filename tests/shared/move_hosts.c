@@ -160,10 +160,10 @@ static void check_load(struct me *m, struct mono now)
 		if (asked || move_state(&m->move) != MOVE_IDLE ||
 		    !counter_high_for_t(&m->counter[s]))
 			continue;
-		runner_ask(m->p.r, m, s, now);
+		runner_ask(m->p.r, m, s, NULL, now);
 		asked = true;
 	}
-	runner_ask(m->p.r, &m->in, m->turn++ % m->in.nodes, now);
+	runner_ask(m->p.r, &m->in, m->turn++ % m->in.nodes, NULL, now);
 	m->next_check = mono_add(now, m->times->check_ns);
 }
 

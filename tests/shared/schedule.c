@@ -175,6 +175,60 @@ static void scan(struct schedule *s, struct schedule_host *h)
 	}
 }
 
+/* A node of donor, by the last scan; any node if it has none. */
+static uint32_t node_of(struct schedule *s, const struct schedule_host *h, uint32_t donor)
+{
+	uint32_t first = (uint32_t)between(s, 0, (int64_t)h->in.nodes - 1);
+
+	for (uint32_t k = 0; k < h->in.nodes; k++) {
+		uint32_t i = (first + k) % h->in.nodes;
+
+		if (region_word_id(h->in.node[i].word) == id_of(donor))
+			return i;
+	}
+	return first;
+}
+
+/*
+ * What decide.h would wish for. Where the history knows of no moves but those for load, or of a
+ * bound on delays, the donor is the one that the move would take too. Otherwise any, and some
+ * wishes are wrong: of another service's node, of none, against a donor that has none to spare.
+ */
+static struct move_wish draw_wish(struct schedule *s, struct schedule_host *h, uint32_t i,
+				  enum move_for why)
+{
+	struct move_wish wish = { .why = why, .donor = h->move.donor };
+	bool busy = h->move.result == MOVE_BUSY && h->move.service == i &&
+		    move_gives(&h->in, &h->move.members, i, wish.donor);
+
+	if (!has_death(s) && !busy && one_in(s, 2))
+		wish.donor = (uint32_t)between(s, 0, (int64_t)s->services - 1);
+	else if (!busy && move_donor(&h->in, &h->move.members, i, &wish.donor) < 0)
+		wish.donor = s->services;
+	wish.node = wish.donor < s->services ? node_of(s, h, wish.donor) : 0;
+	if (!has_death(s) && one_in(s, 8))
+		wish.node = (uint32_t)between(s, 0, h->in.nodes);
+	return wish;
+}
+
+/* A third of the moves are wished for. */
+static void ask(struct schedule *s, struct schedule_host *h, uint32_t i, enum move_for why,
+		struct mono now, struct step_out *out)
+{
+	struct move_wish wish = draw_wish(s, h, i, why);
+	struct step_event ev = { .type = STEP_ASK, .what = i };
+
+	if (why == MOVE_FOR_ORDER || one_in(s, 3))
+		ev.wish = &wish;
+	move_step(&h->move, &ev, now, out);
+}
+
+/* Home, or an operator: whatever the load is. The promises of the other kinds are about load. */
+static bool is_ordered(struct schedule *s)
+{
+	return s->kind != SCHEDULE_CALM && !has_death(s) && !s->quiet && one_in(s, 16);
+}
+
 static void check_load(struct schedule *s, struct schedule_host *h, struct mono now,
 		       struct step_out *out)
 {
@@ -188,10 +242,14 @@ static void check_load(struct schedule *s, struct schedule_host *h, struct mono 
 		if (!(h->serves >> i & 1))
 			continue;
 		counter_check(&h->counter[i], s->load[i] == HIGH);
-		if (asked || h->comes_later || move_state(&h->move) != MOVE_IDLE ||
-		    !counter_high_for_t(&h->counter[i]))
+		if (asked || h->comes_later || move_state(&h->move) != MOVE_IDLE)
 			continue;
-		move_step(&h->move, &(struct step_event){ .type = STEP_ASK, .what = i }, now, out);
+		if (counter_high_for_t(&h->counter[i]))
+			ask(s, h, i, MOVE_FOR_LOAD, now, out);
+		else if (is_ordered(s))
+			ask(s, h, i, MOVE_FOR_ORDER, now, out);
+		else
+			continue;
 		asked = true;
 	}
 	h->next_check = mono_add(now, CHECK_NS);

@@ -175,11 +175,11 @@ static void *run(void *arg)
 		events(h, NS_PER_MS);
 	faults(h);
 	runner_view(h->r, 0, hostset_first(HOSTS), true, now_of(h));
-	runner_ask(h->r, &h->lock, LOCK_ACQUIRE, now_of(h));
+	runner_ask(h->r, &h->lock, LOCK_ACQUIRE, NULL, now_of(h));
 	while (goes_on(h)) {
 		events(h, NS_PER_MS);
 		if (lock_state(&h->lock) == LOCK_IDLE && now_of(h).ns >= h->rests)
-			runner_ask(h->r, &h->lock, LOCK_ACQUIRE, now_of(h));
+			runner_ask(h->r, &h->lock, LOCK_ACQUIRE, NULL, now_of(h));
 		if (lock_state(&h->lock) != LOCK_HELD)
 			continue;
 		if (lock_may_act(&h->lock, now_of(h), HOLD_NS / 2))
@@ -189,10 +189,10 @@ static void *run(void *arg)
 			if (a->careless)
 				act(h);
 		}
-		runner_ask(h->r, &h->lock, LOCK_RELEASE, now_of(h));
+		runner_ask(h->r, &h->lock, LOCK_RELEASE, NULL, now_of(h));
 		h->rests = now_of(h).ns + 4 * NS_PER_MS;
 	}
-	runner_ask(h->r, &h->lock, LOCK_RELEASE, now_of(h));
+	runner_ask(h->r, &h->lock, LOCK_RELEASE, NULL, now_of(h));
 	atomic_fetch_add(&a->done, 1);
 	/* Other hosts may still read our memory, and an outcome of ours may still be open. */
 	while (atomic_load(&a->done) < HOSTS)

@@ -511,7 +511,7 @@ endif
 
 if CMOCKA
 UNIT_PROTO = tests/unit/test_act_agent tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_haproxy_text tests/unit/test_lock \
-	tests/unit/test_move tests/unit/test_move_locks tests/unit/test_move_sweep
+	tests/unit/test_move tests/unit/test_move_locks tests/unit/test_move_sweep tests/unit/test_move_wish
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
 tests_unit_test_act_agent_SOURCES = tests/unit/test_act_agent.c tests/unit/prop.h
@@ -539,4 +539,7 @@ tests_unit_test_move_locks_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_move_sweep_SOURCES = tests/unit/test_move_sweep.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
 tests_unit_test_move_sweep_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
+tests_unit_test_move_wish_SOURCES = tests/unit/test_move_wish.c tests/unit/prop.h \
+	tests/unit/move_rig.h tests/unit/shared_rig.h
+tests_unit_test_move_wish_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 endif

@@ -213,7 +213,7 @@ RIG_TEST(burst__more_than_a_link_takes__all_come_back_in_order)
 	struct burst *b = &r->host[2].burst;
 
 	static_assert(BURST > 2 * TRANSPORT_DEPTH, "some must wait for room");
-	runner_ask(r->host[2].r, b, BURST, r->now);
+	runner_ask(r->host[2].r, b, BURST, NULL, r->now);
 	assert_true(runner_due_at(r->host[2].r).ns <= r->now.ns + DEADLINE * NS_PER_MS);
 	UNTIL(r, b->results == BURST);
 	assert_int_equal(b->by[STEP_DONE], BURST);
@@ -230,7 +230,7 @@ RIG_TEST(burst__no_link__is_lost_at_once_and_a_link_is_reported)
 	transport_close(r->host[HOME].t);
 	r->host[HOME].t = NULL;
 	UNTIL(r, !transport_link(r->host[2].t, HOME));
-	runner_ask(r->host[2].r, b, 3, r->now);
+	runner_ask(r->host[2].r, b, 3, NULL, r->now);
 	assert_int_equal(b->results, 3);
 	assert_int_equal(b->by[STEP_LOST], 3);
 	assert_int_equal(b->link, 1);
@@ -252,7 +252,7 @@ static void restart_unseen(struct rig *r, struct burst *b)
 	uint32_t old = transport_link(h->t, HOME);
 	size_t n = 0;
 
-	runner_ask(h->r, b, BURST, r->now);
+	runner_ask(h->r, b, BURST, NULL, r->now);
 	transport_close(r->host[HOME].t);
 	runner_close(r->host[HOME].r);
 	start(r, HOME);
@@ -280,10 +280,10 @@ RIG_TEST(burst__for_an_older_link__is_lost_before_the_newer_one)
 	assert_int_equal(b->by[STEP_LOST], BURST - TRANSPORT_DEPTH);
 	assert_int_equal(b->before, BURST);
 	/* The newer link is known: none comes. */
-	runner_ask(r->host[2].r, b, 1, r->now);
+	runner_ask(r->host[2].r, b, 1, NULL, r->now);
 	assert_int_equal(b->by[STEP_REFUSED], 1);
 	b->op.link = transport_link(r->host[2].t, HOME);
-	runner_ask(r->host[2].r, b, 1, r->now);
+	runner_ask(r->host[2].r, b, 1, NULL, r->now);
 	UNTIL(r, b->results == BURST + 2);
 	assert_int_equal(b->by[STEP_DONE], TRANSPORT_DEPTH + 1);
 }
@@ -306,10 +306,10 @@ RIG_TEST(burst__more_than_wait_at_once__finds_no_room_and_all_put_out_come_back)
 
 	assert_int_equal(transport_shm_cut(r->host[2].t, HOME, true), 0);
 	for (uint32_t i = 0; i < RUNNER_OPS_MAX / BURST + 2; i++)
-		runner_ask(r->host[2].r, b, BURST, r->now);
+		runner_ask(r->host[2].r, b, BURST, NULL, r->now);
 	assert_in_range(b->put, RUNNER_OPS_MAX, RUNNER_OPS_MAX + TRANSPORT_DEPTH);
 	UNTIL(r, b->results == b->put);
-	runner_ask(r->host[2].r, b, BURST, r->now);
+	runner_ask(r->host[2].r, b, BURST, NULL, r->now);
 	assert_in_range(b->put, RUNNER_OPS_MAX + BURST, RUNNER_OPS_MAX + BURST + TRANSPORT_DEPTH);
 }
 
@@ -320,7 +320,7 @@ RIG_TEST(burst__time_over_before_there_was_room__is_refused)
 	struct burst *b = &r->host[2].burst;
 	uint32_t link = transport_link(r->host[2].t, HOME);
 
-	runner_ask(r->host[2].r, b, BURST, r->now);
+	runner_ask(r->host[2].r, b, BURST, NULL, r->now);
 	assert_int_equal(b->results, 0);
 	r->now.ns += 2 * DEADLINE * NS_PER_MS;
 	UNTIL(r, b->results == BURST);
@@ -337,7 +337,7 @@ RIG_TEST(burst__reads_are_late__are_refused)
 	uint32_t link = transport_link(r->host[2].t, HOME);
 
 	assert_int_equal(transport_shm_cut(r->host[2].t, HOME, true), 0);
-	runner_ask(r->host[2].r, b, 3, r->now);
+	runner_ask(r->host[2].r, b, 3, NULL, r->now);
 	UNTIL(r, b->results == 3);
 	assert_int_equal(b->by[STEP_REFUSED], 3);
 	assert_int_equal(transport_link(r->host[2].t, HOME), link);
@@ -351,7 +351,7 @@ RIG_TEST(read__of_several_words__gets_them_in_order)
 
 	b->op.offset = REGION_NODE_WORDS - 8;
 	b->op.len = 24;
-	runner_ask(r->host[2].r, b, 1, r->now);
+	runner_ask(r->host[2].r, b, 1, NULL, r->now);
 	UNTIL(r, b->results == 1);
 	assert_int_equal(b->by[STEP_DONE], 1);
 	assert_int_equal(b->words, 3);
@@ -365,7 +365,7 @@ RIG_TEST(read__of_one_word__gets_it_as_the_word_before_too)
 	struct burst *b = &r->host[2].burst;
 
 	b->op.offset = REGION_NODE_WORDS;
-	runner_ask(r->host[2].r, b, 1, r->now);
+	runner_ask(r->host[2].r, b, 1, NULL, r->now);
 	UNTIL(r, b->results == 1);
 	assert_int_equal(b->words, 1);
 	assert_true(b->old == region_word(0, 1) && b->data[0] == b->old);
@@ -380,7 +380,7 @@ RIG_TEST(read__of_a_length_that_is_not_allowed__is_refused)
 	for (uint32_t i = 0; i < 4; i++) {
 		b->op.len = lengths[i];
 		b->results = 0;
-		runner_ask(r->host[2].r, b, 1, r->now);
+		runner_ask(r->host[2].r, b, 1, NULL, r->now);
 		UNTIL(r, b->results == 1);
 		assert_int_equal(b->by[STEP_REFUSED], i < 3 ? i + 1 : 3);
 	}
@@ -395,7 +395,7 @@ static enum step_outcome outcome_of(struct rig *r, struct step_op op)
 	b->op = op;
 	b->results = 0;
 	memset(b->by, 0, sizeof(b->by));
-	runner_ask(r->host[2].r, b, 1, r->now);
+	runner_ask(r->host[2].r, b, 1, NULL, r->now);
 	UNTIL(r, b->results == 1);
 	for (uint32_t i = 0; i < STEP_UNKNOWN; i++)
 		if (b->by[i])
@@ -474,7 +474,7 @@ RIG_TEST(allowed__while_there_is_no_room__is_due_by_it)
 	struct burst *b = &r->host[2].burst;
 
 	b->op.allowed_ns = 5 * NS_PER_MS;
-	runner_ask(r->host[2].r, b, BURST, r->now);
+	runner_ask(r->host[2].r, b, BURST, NULL, r->now);
 	assert_true(runner_due_at(r->host[2].r).ns == r->now.ns + 5 * NS_PER_MS);
 }
 
@@ -499,7 +499,7 @@ RIG_TEST(send__of_several__come_in_order_to_all_users_and_are_answered)
 	}
 	b->results = 0;
 	b->order = 0;
-	runner_ask(r->host[2].r, b, BURST, r->now); /* more than the link takes */
+	runner_ask(r->host[2].r, b, BURST, NULL, r->now); /* more than the link takes */
 	UNTIL(r, to->messages == 3 + BURST && b->results == BURST);
 	assert_int_equal(b->order, BURST);
 	assert_int_equal(b->by[STEP_DONE], 1 + BURST);
@@ -550,6 +550,76 @@ RIG_TEST(results__of_another_prefix__are_not_ours)
 	assert_int_equal(b->views, 1);
 }
 
+/* --- requests ------------------------------------------------------------------------ */
+
+/* Notes what it was asked for. */
+struct asked {
+	uint32_t what;
+	const void *wish;
+};
+
+static void note_ask(void *state, const struct step_event *ev, struct mono now,
+		     struct step_out *out)
+{
+	struct asked *a = state;
+
+	(void)now, (void)out;
+	a->what = ev->what;
+	a->wish = ev->wish;
+}
+
+static struct mono never_due(const void *state)
+{
+	(void)state;
+	return (struct mono){ INT64_MAX };
+}
+
+RIG_TEST(ask__with_a_wish__comes_to_its_user_as_it_is)
+{
+	struct rig *r = *state;
+	struct asked a = { 0 }, other = { 0 };
+	int wish = 1;
+
+	assert_int_equal(runner_add(r->host[2].r,
+				    &(struct runner_user){ &a, note_ask, never_due, 900000, 1 }),
+			 0);
+	assert_int_equal(runner_add(r->host[2].r, &(struct runner_user){ &other, note_ask,
+									 never_due, 900001, 1 }),
+			 0);
+	runner_ask(r->host[2].r, &a, 5, &wish, r->now);
+	assert_int_equal(a.what, 5);
+	assert_ptr_equal(a.wish, &wish);
+	runner_ask(r->host[2].r, &a, 6, NULL, r->now);
+	assert_int_equal(a.what, 6);
+	assert_null(a.wish);
+	assert_int_equal(other.what, 0);
+}
+
+RIG_TEST(move__as_a_user__has_its_tags_and_steps)
+{
+	static struct move_view view = { .services = 2, .service = { { .id = 1 }, { .id = 2 } } };
+	struct move_conf c = { .self = 2, .tag = 1 << 24, .hold_ns = 1, .check_ns = 1 };
+	struct move_wish wish = { MOVE_FOR_ORDER, 2, 0 };
+	struct step_event ev = { .type = STEP_VIEW, .members = { { 2 } }, .quorate = true };
+	struct lock lock[2];
+	struct counter counter[2];
+	struct step_out out = { .n = 0 };
+	struct rig *r = *state;
+	static struct move m;
+	struct runner_user u;
+
+	move_init(&m, &c, &view, lock, counter);
+	u = runner_move(&m);
+	assert_ptr_equal(u.state, &m);
+	assert_int_equal(u.tag, c.tag);
+	assert_int_equal(u.tags, MOVE_TAGS);
+	u.step(u.state, &ev, r->now, &out);
+	ev = (struct step_event){ .type = STEP_ASK, .wish = &wish };
+	u.step(u.state, &ev, r->now, &out);
+	assert_int_equal(move_result(&m), MOVE_NOT_WISHED);
+	assert_true(u.due(u.state).ns == move_due(&m).ns);
+}
+
 /* --- locks --------------------------------------------------------------------------- */
 
 RIG_TEST(lock__without_contention__is_acquired_and_released_in_two_rounds)
@@ -558,17 +628,17 @@ RIG_TEST(lock__without_contention__is_acquired_and_released_in_two_rounds)
 	struct host *h = &r->host[2];
 	struct transport_stats was, is;
 
-	runner_ask(h->r, &h->lock, LOCK_ACQUIRE, r->now);
+	runner_ask(h->r, &h->lock, LOCK_ACQUIRE, NULL, r->now);
 	UNTIL(r, lock_state(&h->lock) == LOCK_HELD); /* a fresh word: only after the break time */
 	lock_mark(&h->lock, false);
-	runner_ask(h->r, &h->lock, LOCK_RELEASE, r->now);
+	runner_ask(h->r, &h->lock, LOCK_RELEASE, NULL, r->now);
 	UNTIL(r, lock_state(&h->lock) == LOCK_IDLE);
 	for (int i = 0; i < 10; i++) {
 		transport_stats(h->t, &was);
-		runner_ask(h->r, &h->lock, LOCK_ACQUIRE, r->now);
+		runner_ask(h->r, &h->lock, LOCK_ACQUIRE, NULL, r->now);
 		UNTIL(r, lock_state(&h->lock) == LOCK_HELD);
 		assert_false(lock_unclean(&h->lock));
-		runner_ask(h->r, &h->lock, LOCK_RELEASE, r->now);
+		runner_ask(h->r, &h->lock, LOCK_RELEASE, NULL, r->now);
 		UNTIL(r, lock_state(&h->lock) == LOCK_IDLE);
 		transport_stats(h->t, &is);
 		assert_int_equal(is.rounds - was.rounds, 2);
@@ -595,7 +665,7 @@ RIG_TEST(lock__all_want_it__one_has_it_and_each_gets_it)
 			struct lock *l = &r->host[n].lock;
 
 			if (lock_state(l) == LOCK_IDLE && again[n].ns <= r->now.ns)
-				runner_ask(r->host[n].r, l, LOCK_ACQUIRE, r->now);
+				runner_ask(r->host[n].r, l, LOCK_ACQUIRE, NULL, r->now);
 			if (lock_state(l) != LOCK_HELD)
 				continue;
 			assert_true(lock_fence(l) > fence);
@@ -603,7 +673,7 @@ RIG_TEST(lock__all_want_it__one_has_it_and_each_gets_it)
 			had[n]++;
 			total++;
 			lock_mark(l, false);
-			runner_ask(r->host[n].r, l, LOCK_RELEASE, r->now);
+			runner_ask(r->host[n].r, l, LOCK_RELEASE, NULL, r->now);
 			again[n].ns = r->now.ns + 15 * NS_PER_MS;
 		}
 	}
