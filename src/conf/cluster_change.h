@@ -17,8 +17,8 @@
  *	a service is added	yes
  *	a service is removed	no: the words of its nodes name it
  *	minimum, balancers	yes
- *	balance, and nodes of	yes: it is of this host, and in no agreement
- *	a service in it
+ *	nodes			yes; but of this host's own only service and server
+ *	balance			yes: it is of this host, and in no agreement
  *	a client		yes, all of it: it is no member, and in no agreement
  *	a service's name	no, nor its number: its lock and its nodes are found by the number
  *	membership, hold,	no: all hosts must have the same (cluster_agree.c)
@@ -38,19 +38,20 @@ enum cluster_change_kind {
 	CLUSTER_CLIENT_CHANGED, /* added, removed, or with another name, address or rights */
 	CLUSTER_SERVICE_ADDED,
 	CLUSTER_SERVICE_CHANGED,
+	CLUSTER_NODES_CHANGED,	 /* of a host: added, left out, or otherwise configured */
 	CLUSTER_BALANCE_CHANGED, /* of a service here: added, left out, other settings or nodes */
 };
 
 struct cluster_change {
 	enum cluster_change_kind kind;
-	uint16_t number; /* of the host, client or service */
+	uint16_t number; /* of the host, client or service; NODES: of their host */
 };
 
 enum { CLUSTER_CHANGES_MAX = 4 * REGION_HOSTS_MAX + 4 * CLUSTER_SERVICES_MAX };
 
 struct cluster_changes {
 	bool hosts; /* another set of hosts: every decision is touched */
-	uint32_t n; /* hosts first, then clients, services and balance, each by number */
+	uint32_t n; /* hosts first, then clients, services, nodes and balance, each by number */
 	struct cluster_change change[CLUSTER_CHANGES_MAX];
 };
 

@@ -48,9 +48,17 @@
 	"\"service\": \"web\"}], \"balance\": [{\"service\": \"web\", \"by\": \"agent\", "         \
 	"\"service_time\": \"1ms\", \"port\": " port "}], "
 #define O_AT_X4 "}, {\"name\": \"o\", \"number\": 1, \"host\": \"x4\", \"service\": \"web\""
-#define BASE	FILE_OF("", X2 ", " X3, WEB ", " MAIL)
-#define HOST1	H("x1", "1", "1")
-#define SELF6	H("x2", "6", "6")
+#define WEB_NODE(more)                                                                             \
+	"\"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"x3\", \"service\": \"web\"" more \
+	"}], "
+#define MAIL_NODE                                                                                  \
+	"\"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"x3\", \"service\": \"mail\"}], "
+#define OWN_OF_WEB                                                                                 \
+	"\"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"x2\", \"service\": \"web\"}], "
+#define NODES_OF(host) "; nodes of host " host ": others, or of another guest, service or server"
+#define BASE	       FILE_OF("", X2 ", " X3, WEB ", " MAIL)
+#define HOST1	       H("x1", "1", "1")
+#define SELF6	       H("x2", "6", "6")
 #define SEVEN                                                                                      \
 	X3 ", " X4 ", " H("a", "5", "5") ", " H("b", "6", "6") ", " H("c", "17", "7") ", " H(      \
 		"d", "8", "8") ", " H("e", "9", "9")
@@ -169,29 +177,42 @@ static const struct row {
 	  " 0 nodes: nodes of this host is" },
 	{ FILE_OF(GUEST_NODE("m", "2", "g"), X2, ""), FILE_OF(GUEST_NODE("m", "2", "g"), X2, ""), 0,
 	  "" },
-	{ BASE, FILE_OF(NODE("x3", "1"), X2 ", " X3, WEB ", " MAIL), 3, "" }, /* another's */
-	/* balance is of this host, with the nodes of the service */
+	{ BASE, FILE_OF(NODE("x3", "1"), X2 ", " X3, WEB ", " MAIL), 3,
+	  NODES_OF("x3") }, /* another's */
+	/* balance is of this host; nodes are of all */
 	{ BASE, FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB ", " MAIL), 3,
-	  "; balance of service web is new" },
+	  NODES_OF("x3") "; balance of service web is new" },
 	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB), FILE_OF("", X2 ", " X3, WEB), 3,
-	  "; balance of service web is left out" },
+	  NODES_OF("x3") "; balance of service web is left out" },
 	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB),
 	  FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB), 3, "" },
 	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB),
 	  FILE_OF(WEB_BALANCE("2", "", "/h"), X2 ", " X3, WEB), 3,
-	  "; balance of service web has other settings or nodes" },
+	  NODES_OF("x3") "; balance of service web has other settings or nodes" },
 	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB),
 	  FILE_OF(WEB_BALANCE("1", "", "/i"), X2 ", " X3, WEB), 3,
 	  "; balance of service web has other settings or nodes" },
 	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB),
 	  FILE_OF(WEB_BALANCE("1", ", \"server\": \"s\"", "/h"), X2 ", " X3, WEB), 3,
-	  "; balance of service web has other settings or nodes" },
+	  NODES_OF("x3") "; balance of service web has other settings or nodes" },
 	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3 ", " X4, WEB),
 	  FILE_OF(WEB_BALANCE("1", O_AT_X4, "/h"), X2 ", " X3 ", " X4, WEB), 3,
-	  "; balance of service web has other settings or nodes" },
+	  NODES_OF("x4") "; balance of service web has other settings or nodes" },
 	{ FILE_OF(WEB_BALANCE("1", O_AT_X4, "/h"), X2 ", " X3 ", " X4, WEB),
 	  FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3 ", " X4, WEB), 3,
-	  "; balance of service web has other settings or nodes" },
+	  NODES_OF("x4") "; balance of service web has other settings or nodes" },
+	{ FILE_OF(WEB_NODE(""), X2 ", " X3, WEB), FILE_OF(NODE("x3", "1"), X2 ", " X3, WEB), 3,
+	  NODES_OF("x3") },
+	{ FILE_OF(WEB_NODE(""), X2 ", " X3, WEB),
+	  FILE_OF(WEB_NODE(", \"server\": \"s\""), X2 ", " X3, WEB), 3, NODES_OF("x3") },
+	{ FILE_OF(WEB_NODE(""), X2 ", " X3, WEB ", " MAIL),
+	  FILE_OF(MAIL_NODE, X2 ", " X3, WEB ", " MAIL), 3, NODES_OF("x3") },
+	{ FILE_OF(WEB_NODE(", \"guest\": \"g\""), X2 ", " X3, WEB),
+	  FILE_OF(WEB_NODE(", \"guest\": \"h\""), X2 ", " X3, WEB), 3, NODES_OF("x3") },
+	{ FILE_OF(NODE("x2", "1"), X2 ", " X3, WEB), FILE_OF(OWN_OF_WEB, X2 ", " X3, WEB), 3,
+	  NODES_OF("x2") },
+	{ FILE_OF(NODE("x3", "1"), X2 ", " X3, ""), FILE_OF("", X2, ""), 0,
+	  "hosts; host x3 is left out" NODES_OF("x3") },
 	{ FILE_OF(WEB_AGENT("8"), X2 ", " X3, WEB), FILE_OF(WEB_AGENT("8"), X2 ", " X3, WEB), 3,
 	  "" },
 	{ FILE_OF(WEB_AGENT("8"), X2 ", " X3, WEB), FILE_OF(WEB_AGENT("9"), X2 ", " X3, WEB), 3,
