@@ -165,7 +165,7 @@ uint64_t cluster_agreement(const struct cluster_conf *c);
 uint64_t cluster_hosts_digest(const struct cluster_conf *c);
 uint64_t cluster_service_digest(const struct cluster_service *s);
 uint64_t cluster_services_digest(const struct cluster_service *s, uint32_t n);
-/* Of all nodes of all hosts; 0: there are none. */
+/* Of all nodes of all hosts, with their services and servers; 0: there are none. */
 uint64_t cluster_nodes_digest(const struct cluster_conf *c);
 
 /* The service of this name, or of this number; or NULL. */

@@ -10,8 +10,8 @@
  *	hosts		numbers; corosync's nodes	hosts are added; see cluster_change.h
  *	each service	number, name, minimum,		a service is added, or has another minimum
  *			balancers			or other balancers
- *	nodes		of all hosts: host, number,	a host's own never change
- *			name, guest
+ *	nodes		of all hosts: host, number,	a host's own never change, but for service
+ *			name, guest, service, server	and server
  *
  * Locks are safe only among hosts that agree on the home of each lock, on how long a lease lasts,
  * and on the services. The transport refuses a host with other rules (hello.h). The digests of the
@@ -26,7 +26,8 @@
  *	a service	label 16, number 8, minimum 8, balancers 32, length of its name 8, its name
  *	services	label 16; of each service, by number: its digest 8
  *	nodes		label 16; of each node, by host and number: host 8, number 8, length of its
- *			name 8, its name, length of its guest 8, its guest; 0 if there are no nodes
+ *			name 8, its name, length of its guest 8, its guest, number of its service 8
+ *			(0: none), length of its server 8, its server; 0 if there are no nodes
  *	agreement	label 16, membership 8, hold 8, timeout 8, drift 8, lowest number of a host
  *			8 (0 with corosync)
  */
@@ -131,6 +132,8 @@ static void add_nodes_of(struct sha256_ctx *ctx, const struct cluster_conf *c, u
 		add_word(ctx, n);
 		add_text(ctx, at[n]->name);
 		add_text(ctx, at[n]->guest);
+		add_word(ctx, at[n]->service);
+		add_text(ctx, at[n]->server);
 	}
 }
 
@@ -140,7 +143,7 @@ uint64_t cluster_nodes_digest(const struct cluster_conf *c)
 
 	if (!c->nodes)
 		return 0;
-	begin(&ctx, "resex: nodes 1  ");
+	begin(&ctx, "resex: nodes 2  ");
 	for (uint32_t h = 1; h <= REGION_HOSTS_MAX; h++)
 		add_nodes_of(&ctx, c, h);
 	return end(&ctx);

@@ -432,4 +432,12 @@ RIG_TEST(digests__of_a_known_file__are_the_known_numbers)
 	assert_true(cluster_hosts_digest(c) == 0x4d8c4530e695615f);
 	assert_true(cluster_services_digest(c->service, c->services) == 0x5a77b06f230caa36);
 	assert_true(cluster_agreement(c) == 0x6ae92ca2c87c84e4);
+	assert_true(cluster_nodes_digest(c) == 0);
+#define KNODE(name, number, host, more)                                                            \
+	"{\"name\": \"" name "\", \"number\": " number ", \"host\": \"" host "\"" more "}"
+#define KN KNODE("n", "255", "k", ", \"guest\": \"g\", \"service\": \"mail\", \"server\": \"s1\"")
+#define KM KNODE("m", "7", "x2", ", \"guest\": \"i\"")
+#define KH KNODE("h", "0", "x2", ", \"service\": \"web\"")
+	take(c, FILE_OF("\"nodes\": [" KN ", " KM ", " KH "], ", K2 ", " K1, KMAIL ", " KWEB));
+	assert_true(cluster_nodes_digest(c) == 0x874df8e4656600b9);
 }

@@ -44,6 +44,10 @@ static uint64_t agreement_of(const char *text)
 #define N_OF(name, number, host, more)                                                             \
 	"{\"name\": \"" name "\", \"number\": " number ", \"host\": \"" host "\"" more "}"
 #define GUEST_G	     ", \"guest\": \"g\""
+#define OF_WEB	     ", \"service\": \"web\""
+#define OF_MAIL	     ", \"service\": \"mail\""
+#define S_1	     ", \"server\": \"s1\""
+#define S_2	     ", \"server\": \"s2\""
 #define NODES(nodes) ", \"nodes\": [" nodes "]"
 
 TEST(agreement__what_locks_are_safe_by__each_makes_another)
@@ -78,6 +82,11 @@ TEST(agreement__what_locks_are_safe_by__each_makes_another)
 		HEAD BOTH NODES(N_OF("ag", "1", "xen1", "")) "}",
 		HEAD BOTH NODES(
 			N_OF("a", "1", "xen1", GUEST_G) ", " N_OF("b", "255", "xen1", "")) "}",
+		HEAD WEB_MAIL ", " BOTH NODES(N_OF("a", "1", "xen1", "")) "}",
+		HEAD WEB_MAIL ", " BOTH NODES(N_OF("a", "1", "xen1", OF_WEB)) "}",
+		HEAD WEB_MAIL ", " BOTH NODES(N_OF("a", "1", "xen1", OF_MAIL)) "}",
+		HEAD WEB_MAIL ", " BOTH NODES(N_OF("a", "1", "xen1", OF_WEB S_1)) "}",
+		HEAD WEB_MAIL ", " BOTH NODES(N_OF("a", "1", "xen1", OF_WEB S_2)) "}",
 	};
 	enum { N = sizeof(text) / sizeof(text[0]) };
 	uint64_t v[N];
