@@ -54,6 +54,9 @@ static json_t *balance_row(const struct cluster *cl, uint32_t i, struct mono now
 	put_s(o, "service", b.service->name);
 	put_s(o, "backend", b.conf->backend);
 	put_s(o, "by", by_names[b.conf->by]);
+	json_object_set_new(o, "port",
+			    b.conf->by == CLUSTER_BY_AGENT ? json_integer((json_int_t)b.conf->port)
+							   : json_null());
 	put_s(o, "mode", mode_names[b.mode]);
 	put_b(o, "restores", b.restores);
 	put_s(o, "why", b.why);

@@ -356,6 +356,19 @@ WITH_CALL(balance_list__one_service__shows_its_servers)
 	c->balancer.service_ns = 0;
 	b = json_array_get(json_object_get(ask(*state, "balance-list", ""), "balances"), 0);
 	assert_true(json_is_null(json_object_get(b, "service_time_us")));
+	assert_true(json_is_null(json_object_get(b, "port")));
+}
+
+WITH_CALL(balance_list__by_agent__has_its_port)
+{
+	struct cluster *c = with_cluster(*state);
+	const json_t *b;
+
+	c->conf.balance[0].by = CLUSTER_BY_AGENT;
+	c->conf.balance[0].port = 65535;
+	b = json_array_get(json_object_get(ask(*state, "balance-list", ""), "balances"), 0);
+	assert_string_equal(str(b, "by"), "agent");
+	assert_int_equal(num(b, "port"), 65535);
 }
 
 WITH_CALL(balance_set__a_mode__is_in_the_reply)
