@@ -636,6 +636,24 @@ RIG_TEST(example_file__is_good)
 	assert_int_equal(c->services, 1);
 }
 
+/* On the host with the HAProxy, and on one that has none. */
+RIG_TEST(example_file__with_nodes_and_balance__is_good)
+{
+	struct cluster_conf *c = *state;
+	struct conf_error e = { 0 };
+	char path[256];
+
+	example_path("etc/cluster-web.json", path, sizeof(path));
+	for (int balances = 2; balances >= 0; balances -= 2) {
+		if (cluster_conf_load(c, path, balances ? "xen1" : "xen3", &e))
+			fail_msg("%s", e.text);
+		assert_int_equal(c->services, 2);
+		assert_int_equal(c->nodes, 5);
+		assert_int_equal(c->balances, balances);
+	}
+	assert_string_equal(cluster_own_node(c)->name, "w3");
+}
+
 RIG_TEST(man_page__its_examples_are_good)
 {
 	struct cluster_conf *c = *state;
