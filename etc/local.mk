@@ -1,7 +1,7 @@
 # etc: examples, the unit, the demo.
 EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/demo.py etc/demo/draw.py
 exampledir = $(docdir)/examples
-dist_example_DATA = etc/resexd.json etc/cluster.json etc/examples/report.c etc/benchex/ice-like.trace
+dist_example_DATA = etc/resexd.json etc/cluster.json etc/cluster-web.json etc/examples/report.c etc/benchex/ice-like.trace
 scenariodir = $(docdir)/examples/scenarios
 dist_scenario_DATA = etc/scenarios/alone.json etc/scenarios/blind.json etc/scenarios/churn.json \
 	etc/scenarios/credit.json etc/scenarios/crowd.json etc/scenarios/deep.json etc/scenarios/equal.json \

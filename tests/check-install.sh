@@ -32,6 +32,7 @@ expected() {
 /usr/share/bash-completion/completions/resex-lab
 /usr/share/bash-completion/completions/resex-peek
 /usr/share/bash-completion/completions/resexd
+/usr/share/doc/resex/examples/cluster-web.json
 /usr/share/doc/resex/examples/cluster.json
 /usr/share/doc/resex/examples/ice-like.trace
 /usr/share/doc/resex/examples/report.c

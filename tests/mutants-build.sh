@@ -19,8 +19,8 @@ build() {
 		src/cli/* | src/daemon/* | src/kmod/* | src/peek/* | src/hv/xen/* | src/transport/verbs/*) continue ;;
 		tests/fakes/fake_haproxy.c) [ "$test" = cluster_balances ] || continue ;;
 		src/reconf/act_haproxy.c) [ "$test" != cluster_balances ] || continue ;; # it has the fake one
-		tests/fakes/fake_cluster.c) case $test in control | control_cluster) ;; *) continue ;; esac ;;
-		src/cluster/*) case $test in control | control_cluster) continue ;; esac ;; # they have the fake one
+		tests/fakes/fake_cluster.c) case $test in control | control_cluster | control_reconf) ;; *) continue ;; esac ;;
+		src/cluster/*) case $test in control | control_cluster | control_reconf) continue ;; esac ;; # they have the fake one
 		src/benchex/hello.c | src/benchex/merge.c | src/benchex/number.c | src/benchex/option_rows.c | \
 		src/benchex/options.c | src/benchex/price.c | src/benchex/profile.c | src/benchex/result.c | \
 		src/benchex/trace.c) ;; # those without verbs

@@ -55,9 +55,14 @@ struct load_record {
 	uint32_t running;	  /* tasks that run or are runnable; not the one that samples */
 	uint32_t softirq_pending; /* CPUs that have a softirq pending; KLM alone */
 	uint32_t load_avg[3];	  /* of 1, 5 and 15 minutes, in 1/1000 */
-	uint32_t queued;	  /* requests; 0: none, or not known */
-	uint64_t served;	  /* requests in all */
-	uint64_t latency_ns;	  /* newest mean of a request; 0: not known */
+	/*
+	 * By the HAProxy of the host that publishes the record, if the host balances the node's
+	 * service by weights, and HAProxy answered within load.stale. All 0: not known, as in each
+	 * record that the kernel module of that host writes. HAProxy counts from 0 when it starts.
+	 */
+	uint32_t queued;     /* requests that wait in HAProxy for this node: qcur */
+	uint64_t served;     /* requests sent to it in all: stot */
+	uint64_t latency_ns; /* mean response time of the last 1024: rtime, in whole ms */
 	uint64_t reserved[14];
 };
 

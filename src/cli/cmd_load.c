@@ -96,6 +96,9 @@ int run_load_show(struct cli *c)
 		{ "  waiting for I/O", "iowait_ns", 1 },
 		{ "  taken by the hypervisor", "steal_ns", 1 },
 		{ "tasks waited (ns)", "wait_ns", 1 },
+		{ "requests that wait", "queued", 1 },
+		{ "requests sent to it", "served", 1 },
+		{ "response time (ns)", "latency_ns", 1 },
 		{ 0 },
 	};
 	json_t *r = NULL;

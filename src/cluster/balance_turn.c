@@ -337,6 +337,26 @@ bool balancer_left(struct balancer *b, const struct balance_world *w)
 
 /* --- what is seen ----------------------------------------------------------------------------- */
 
+void balancer_requests(struct balancer *b, const struct cluster_conf *conf,
+		       struct node_requests to[static REGION_NODES_MAX])
+{
+	struct act_seen h;
+
+	b->passed = b->reads;
+	b->ops->see(b->act, &h);
+	for (uint32_t i = 0; h.reads && i < b->n; i++) {
+		const struct cluster_node *n = &conf->node[b->node[i]];
+		const struct act_server *s = &h.server[i];
+
+		if (n->host != conf->host[conf->self].number)
+			continue;
+		to[n->number] = (struct node_requests){ .read = h.read,
+							.queued = s->queued,
+							.served = s->served,
+							.latency_ns = s->latency_ns };
+	}
+}
+
 void balancer_note(const struct balancer *b, struct mono now, char *text, size_t size)
 {
 	struct act_seen h;

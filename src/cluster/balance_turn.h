@@ -27,6 +27,7 @@
 
 #include "src/cluster/balancer.h"
 #include "src/cluster/cluster.h"
+#include "src/cluster/exchange.h"
 #include "src/cluster/told.h"
 #include "src/reconf/act.h"
 
@@ -46,7 +47,8 @@ struct balancer {
 	bool leaving; /* it only restores, and that not longer than until: */
 	struct mono until;
 	struct mono turn_due, heard;	       /* heard: the newest reading */
-	uint64_t reads, connections, failures; /* of haproxy_seen, at the newest turn */
+	uint64_t reads, connections, failures; /* of act_seen, at the newest turn */
+	uint64_t passed;		       /* of reads: balancer_requests() was called */
 	struct balancer_history history;
 	struct balancer_cost cost[BALANCE_NODES_MAX];
 	struct balance decision; /* of the nodes whose server is up: */
@@ -91,6 +93,16 @@ void balancer_leave(struct balancer *b, const struct balancer *heir, struct mono
  * caller then closes it.
  */
 bool balancer_left(struct balancer *b, const struct balance_world *w);
+
+/* Is there a reading that balancer_requests() has not given yet? */
+static inline bool balancer_has_requests(const struct balancer *b)
+{
+	return b->passed != b->reads;
+}
+
+/* What the newest reading says of nodes of this host, by number. Others in to[] stay. */
+void balancer_requests(struct balancer *b, const struct cluster_conf *conf,
+		       struct node_requests to[static REGION_NODES_MAX]);
 
 /* Fill s, but for its node. */
 void balancer_see_server(const struct balancer *b, uint32_t k, struct cluster_server *s);

@@ -108,6 +108,23 @@ static int64_t work_on_leaving(struct balances *s, const struct balance_world *w
 	return ns;
 }
 
+/* The other thread publishes them with the loads of these nodes. */
+static void pass_requests(struct balances *s, struct requests_copies *c)
+{
+	struct node_requests *to = c->copy[c->at.back];
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->conf->balances; i++)
+		any |= s->at[i] && balancer_has_requests(s->at[i]);
+	if (!any)
+		return;
+	memset(to, 0, sizeof(c->copy[0]));
+	for (uint32_t i = 0; i < s->conf->balances; i++)
+		if (s->at[i])
+			balancer_requests(s->at[i], s->conf, to);
+	spsc_latest_put(&c->at);
+}
+
 int64_t balances_work(struct balances *s, const struct cluster *c, struct mono now, int64_t wall_ns)
 {
 	const struct balance_world w = { c, s->conf, s->gs, now, wall_ns };
@@ -117,6 +134,7 @@ int64_t balances_work(struct balances *s, const struct cluster *c, struct mono n
 		one = s->at[i] ? balancer_work(s->at[i], &w) : INT64_MAX;
 		ns = one < ns ? one : ns;
 	}
+	pass_requests(s, &c->x->requests);
 	return ns;
 }
 

@@ -243,7 +243,8 @@ void worker_publish_nodes(struct worker *w);
  * w->load.
  */
 void worker_load(struct worker *w, struct mono now, int64_t wall_ns);
-/* Let the module go, if it fills the record. */
+/* Put what HAProxy says of the requests of its node into r, if it has said so lately. */
+void worker_put_requests(struct worker *w, struct load_record *r, struct mono now);
 /* The guests of this host that are nodes, before the sampler runs: 0 or -ENOMEM. */
 int worker_open_guests(struct worker *w);
 void worker_close_guests(struct worker *w);

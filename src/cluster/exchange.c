@@ -94,6 +94,7 @@ int exchange_open(struct exchange **out, const struct cluster_conf *conf)
 		return -ENOMEM;
 	*out = x;
 	spsc_latest_init(&x->publication_at);
+	spsc_latest_init(&x->requests.at);
 	spsc_latest_init(&x->rest.at);
 	spsc_latest_init(&x->sources.at);
 	x->control_fd = -1;

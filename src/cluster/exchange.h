@@ -4,6 +4,7 @@
  *
  *	control --publication: this host and its guests, the newest------> worker
  *	control --requests, with tickets--> worker --answers, by ticket--> control
+ *	control --requests of nodes, by HAProxy, the newest--------------> worker
  *	worker  --each host, and the rest, as last seen------------------> control
  *	worker  --notices, in order--------------------------------------> control
  *
@@ -29,6 +30,22 @@ struct publication {
 	uint32_t guests;
 	struct region_guest guest[REGION_GUESTS_MAX];
 	uint32_t slot[REGION_GUESTS_MAX]; /* of guest[], for the sampler */
+};
+
+/*
+ * Of a node of this host: what a HAProxy of this host says (reconf/act.h). read: when that reading
+ * began; 0: there is none.
+ */
+struct node_requests {
+	struct mono read;
+	uint32_t queued;
+	uint64_t served, latency_ns;
+};
+
+/* By the node's number. */
+struct requests_copies {
+	struct spsc_latest at;
+	struct node_requests copy[SPSC_BUFFERS][REGION_NODES_MAX];
 };
 
 enum request_kind { REQUEST_BREAK, REQUEST_RELOAD };
@@ -150,6 +167,7 @@ struct notice_ring {
 struct exchange {
 	struct spsc_latest publication_at;
 	struct publication publication[SPSC_BUFFERS];
+	struct requests_copies requests;
 	struct mail mail;
 	/* By number - 1. NULL: never configured. One that was left out keeps its place. */
 	struct host_copies *host[REGION_HOSTS_MAX];

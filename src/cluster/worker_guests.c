@@ -147,8 +147,10 @@ static int sample(struct worker *w, struct guest_node *g, const struct guest_loa
 		rc = load_sample(&g->series, &load_hv, g->load, w->conf->load.period_ns, at, &r);
 	if (rc)
 		return rc;
-	if (worker_claim(w, g, of, &r, now, wall_ns))
-		region_publish_load(&w->region, &r);
+	if (!worker_claim(w, g, of, &r, now, wall_ns))
+		return 0;
+	worker_put_requests(w, &r, now);
+	region_publish_load(&w->region, &r);
 	return 0;
 }
 

@@ -2,8 +2,9 @@
 /*
  * worker_load: the load of this host as a node, in the part "load" of its region: sampled once a
  * period and published, or filled by the kernel module, which needs no process for it. No other
- * host takes part: they READ it (resex/load_abi.h). And what was read of all nodes: an index of
- * each, over a window.
+ * host takes part: they READ it (resex/load_abi.h). What HAProxy says of the requests of this
+ * host's nodes is added to the records that this thread writes. And what was read of all nodes: an
+ * index of each, over a window.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,20 @@ static void tell(struct worker *w, const char *text, struct mono now, int64_t wa
 {
 	notices_alarm(&w->notices, (uint16_t)w->conf->host[w->conf->self].number, text, now,
 		      wall_ns);
+}
+
+void worker_put_requests(struct worker *w, struct load_record *r, struct mono now)
+{
+	const struct node_requests *q;
+
+	spsc_latest_get(&w->x->requests.at);
+	q = &w->x->requests.copy[w->x->requests.at.front][r->node];
+	/* Control may hang, or HAProxy: what it said once is no news. */
+	if (!q->read.ns || mono_sub(now, q->read) > w->conf->load.stale_ns)
+		return;
+	r->queued = q->queued;
+	r->served = q->served;
+	r->latency_ns = q->latency_ns;
 }
 
 /* The record that is there stays: its beat does not move, so readers see how old it is. */
@@ -32,10 +47,12 @@ static void sample(struct worker *w, struct mono now, int64_t wall_ns)
 	int rc = load_sample(&w->load_series, w->load_ops, w->load, w->conf->load.period_ns, now,
 			     &r);
 
-	if (rc)
+	if (rc) {
 		note_failure(w, rc, now, wall_ns);
-	else
-		region_publish_load(&w->region, &r);
+		return;
+	}
+	worker_put_requests(w, &r, now);
+	region_publish_load(&w->region, &r);
 }
 
 /* --- the module, which writes the record itself -------------------------------------- */

@@ -207,7 +207,7 @@ uint64_t cluster_service_digest(const struct cluster_service *s);
 /* cluster_service.more, of the others. Here a share that the file does not give is UINT64_MAX. */
 uint64_t cluster_service_more(const struct cluster_service *s);
 uint64_t cluster_services_digest(const struct cluster_service *s, uint32_t n);
-/* Of all nodes of all hosts; 0: there are none. */
+/* Of all nodes of all hosts, with their services and servers; 0: there are none. */
 uint64_t cluster_nodes_digest(const struct cluster_conf *c);
 
 /* The service of this name, or of this number; or NULL. */
@@ -223,6 +223,12 @@ void cluster_client_peer(const struct cluster_conf *c, uint32_t i, struct transp
 const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_t number);
 /* By name; NULL: there is none. */
 const struct cluster_node *cluster_node_find(const struct cluster_conf *c, const char *name);
+/*
+ * The services that a node of c may serve, a bit for each, by number. Without "only" all bits are
+ * set, also those of services that may come.
+ */
+void cluster_node_may(const struct cluster_conf *c, const struct cluster_node *n,
+		      uint64_t may[static REGION_SERVICES_MAX / 64]);
 /* The next node of a service, after this one; NULL: the first. NULL: there is none. */
 const struct cluster_node *cluster_node_next(const struct cluster_conf *c, uint32_t service,
 					     const struct cluster_node *after);

@@ -12,8 +12,9 @@
  *			balancers; and guarantee,	of these but number and name
  *			share, maximum, priority,
  *			high, low
- *	nodes		of all hosts: host, number,	a host's own never change
- *			name, guest
+ *	nodes		of all hosts: host, number,	of a host's own number, name and guest
+ *			name, guest, service, server,	never change
+ *			kind, capacity, only
  *
  * Locks are safe only among hosts that agree on the home of each lock, on how long a lease lasts,
  * and on the services. The transport refuses a host with other rules (hello.h). The digests of the
@@ -32,7 +33,9 @@
  *			that a release without these keys gives it
  *	services	label 16; of each service, by number: its digest 8
  *	nodes		label 16; of each node, by host and number: host 8, number 8, length of its
- *			name 8, its name, length of its guest 8, its guest; 0 if there are no nodes
+ *			name 8, its name, length of its guest 8, its guest, number of its service 8
+ *			(0: none), length of its server 8, its server, kind 8, capacity 8,
+ *			cluster_node_may() 32; 0 if there are no nodes
  *	agreement	label 16, membership 8, hold 8, timeout 8, drift 8, lowest number of a host
  *			8 (0 with corosync)
  */
@@ -147,6 +150,7 @@ uint64_t cluster_services_digest(const struct cluster_service *s, uint32_t n)
 static void add_nodes_of(struct sha256_ctx *ctx, const struct cluster_conf *c, uint32_t host)
 {
 	const struct cluster_node *at[REGION_NODES_MAX] = { NULL };
+	uint64_t may[REGION_SERVICES_MAX / 64];
 
 	for (uint32_t i = 0; i < c->nodes; i++)
 		if (c->node[i].host == host)
@@ -158,6 +162,13 @@ static void add_nodes_of(struct sha256_ctx *ctx, const struct cluster_conf *c, u
 		add_word(ctx, n);
 		add_text(ctx, at[n]->name);
 		add_text(ctx, at[n]->guest);
+		add_word(ctx, at[n]->service);
+		add_text(ctx, at[n]->server);
+		add_word(ctx, at[n]->kind);
+		add_word(ctx, at[n]->capacity);
+		cluster_node_may(c, at[n], may);
+		for (size_t i = 0; i < sizeof(may) / sizeof(may[0]); i++)
+			add_word(ctx, may[i]);
 	}
 }
 
@@ -167,7 +178,7 @@ uint64_t cluster_nodes_digest(const struct cluster_conf *c)
 
 	if (!c->nodes)
 		return 0;
-	begin(&ctx, "resex: nodes 1  ");
+	begin(&ctx, "resex: nodes 2  ");
 	for (uint32_t h = 1; h <= REGION_HOSTS_MAX; h++)
 		add_nodes_of(&ctx, c, h);
 	return end(&ctx);

@@ -383,6 +383,46 @@ static bool same_server(const struct cluster_node *a, const struct cluster_node 
 	       !strcmp(a->server, b->server);
 }
 
+/* Node n of a, and m of b. */
+static bool moves_alike(const struct cluster_conf *a, const struct cluster_node *n,
+			const struct cluster_conf *b, const struct cluster_node *m)
+{
+	uint64_t of_n[REGION_SERVICES_MAX / 64], of_m[REGION_SERVICES_MAX / 64];
+
+	cluster_node_may(a, n, of_n);
+	cluster_node_may(b, m, of_m);
+	return n->kind == m->kind && n->capacity == m->capacity &&
+	       !memcmp(of_n, of_m, sizeof(of_n));
+}
+
+/* Are all nodes of this host in a also in b, and the same? */
+static bool has_nodes_of(const struct cluster_conf *a, const struct cluster_conf *b, uint16_t host)
+{
+	for (uint32_t i = 0; i < a->nodes; i++) {
+		const struct cluster_node *n = &a->node[i], *m = cluster_node_find(b, n->name);
+
+		if (n->host == host &&
+		    !(same_server(n, m) && n->service == m->service && moves_alike(a, n, b, m)))
+			return false;
+	}
+	return true;
+}
+
+static void compare_nodes(const struct compared *c)
+{
+	for (uint16_t h = 1; h <= REGION_HOSTS_MAX; h++)
+		if (!has_nodes_of(c->a, c->b, h) || !has_nodes_of(c->b, c->a, h))
+			add(c->out, CLUSTER_NODES_CHANGED, h);
+}
+
+static const char *host_name(const struct cluster_conf *a, const struct cluster_conf *b,
+			     uint16_t number)
+{
+	const struct cluster_host *h = cluster_host_at(b, number);
+
+	return h ? h->name : cluster_host_at(a, number)->name;
+}
+
 bool cluster_same_balance(const struct cluster_conf *a, const struct cluster_conf *b,
 			  uint32_t service)
 {
@@ -453,6 +493,7 @@ int cluster_change(const struct cluster_conf *a, const struct cluster_conf *b,
 		rc = compare_services(&c);
 	}
 	if (!rc) {
+		compare_nodes(&c);
 		compare_balances(&c);
 		compare_reconf(&c);
 	}
@@ -630,6 +671,10 @@ void cluster_change_text(const struct cluster_conf *a, const struct cluster_conf
 	case CLUSTER_SERVICE_CHANGED:
 		service_text(cluster_service_at(a, ch->number), cluster_service_at(b, ch->number),
 			     text, SIZE);
+		break;
+	case CLUSTER_NODES_CHANGED:
+		snprintf(text, SIZE, "nodes of host %s: others, or with other settings",
+			 host_name(a, b, ch->number));
 		break;
 	case CLUSTER_BALANCE_CHANGED: /* services are never left out */
 		snprintf(text, SIZE, "balance of service %s %s",

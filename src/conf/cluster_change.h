@@ -17,9 +17,8 @@
  *	a service is added	yes
  *	a service is removed	no: the words of its nodes name it
  *	a service's other keys	yes
- *	reconf			yes: it is of this host, and in no agreement
- *	balance, and nodes of	yes: it is of this host, and in no agreement
- *	a service in it
+ *	nodes			yes; but number, name and guest of this host's own
+ *	reconf, balance		yes: they are of this host, and in no agreement
  *	a client		yes, all of it: it is no member, and in no agreement
  *	a service's name	no, nor its number: its lock and its nodes are found by the number
  *	membership, hold,	no: all hosts must have the same (cluster_agree.c)
@@ -39,20 +38,23 @@ enum cluster_change_kind {
 	CLUSTER_CLIENT_CHANGED, /* added, removed, or with another name, address or rights */
 	CLUSTER_SERVICE_ADDED,
 	CLUSTER_SERVICE_CHANGED,
+	CLUSTER_NODES_CHANGED,	 /* of a host: added, left out, or otherwise configured */
 	CLUSTER_BALANCE_CHANGED, /* of a service here: added, left out, other settings or nodes */
 	CLUSTER_RECONF_CHANGED,	 /* "reconf": added, left out, or with other values */
 };
 
 struct cluster_change {
 	enum cluster_change_kind kind;
-	uint16_t number; /* of the host, client or service; 0: of reconf */
+	/* of the host, client or service; NODES: of their host; 0: of reconf */
+	uint16_t number;
 };
 
 enum { CLUSTER_CHANGES_MAX = 4 * REGION_HOSTS_MAX + 4 * CLUSTER_SERVICES_MAX };
 
 struct cluster_changes {
 	bool hosts; /* another set of hosts: every decision is touched */
-	uint32_t n; /* hosts first, then clients, services and balance, each by number; reconf */
+	/* hosts first, then clients, services, nodes and balance, each by number; reconf */
+	uint32_t n;
 	struct cluster_change change[CLUSTER_CHANGES_MAX];
 };
 

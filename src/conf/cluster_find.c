@@ -84,3 +84,12 @@ void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_pee
 	strcpy(p->name, h->name);
 	strcpy(p->address, h->address);
 }
+
+void cluster_node_may(const struct cluster_conf *c, const struct cluster_node *n,
+		      uint64_t may[static REGION_SERVICES_MAX / 64])
+{
+	memset(may, n->may == UINT64_MAX ? 0xff : 0, REGION_SERVICES_MAX / 8);
+	for (uint32_t i = 0; i < c->services; i++)
+		if (n->may >> i & 1)
+			may[c->service[i].number / 64] |= 1ull << (c->service[i].number % 64);
+}

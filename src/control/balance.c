@@ -8,6 +8,7 @@
 
 #include "src/cluster/cluster.h"
 #include "src/control/methods_priv.h"
+#include "src/load/index.h"
 
 static const char *const by_names[] = {
 	[CLUSTER_BY_WEIGHTS] = "weights", [CLUSTER_BY_AGENT] = "agent"
@@ -53,6 +54,9 @@ static json_t *balance_row(const struct cluster *cl, uint32_t i, struct mono now
 	put_s(o, "service", b.service->name);
 	put_s(o, "backend", b.conf->backend);
 	put_s(o, "by", by_names[b.conf->by]);
+	json_object_set_new(o, "port",
+			    b.conf->by == CLUSTER_BY_AGENT ? json_integer((json_int_t)b.conf->port)
+							   : json_null());
 	put_s(o, "mode", mode_names[b.mode]);
 	put_b(o, "restores", b.restores);
 	put_s(o, "why", b.why);
@@ -212,7 +216,7 @@ static void load_text(const struct judged *j, char *text, size_t size)
 	if (is_by_tasks(n))
 		tasks_text(n->load, tasks, sizeof(tasks));
 	snprintf(text, size, "its load is %d.%03d by %s%s, %lld ms old%s", n->index / 1000,
-		 n->index % 1000, load_source_text(n->load->source), tasks,
+		 n->index % 1000, load_source_name(n->load->source), tasks,
 		 (long long)(n->age_ns / NS_PER_MS), but_text(n));
 }
 

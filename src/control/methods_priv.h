@@ -55,8 +55,6 @@ struct cluster *cluster_of(struct call *c);
 /* The parameter "node". NULL: c->exit and c->error say why. */
 const struct cluster_node *find_node(struct call *c, const struct cluster *cl,
 				     const json_t *params);
-/* "ulm", "klm", ...; of a record, which was checked when it was read. */
-const char *load_source_text(uint32_t source);
 /* The parameter "guest". NULL: c->exit and c->error say why. */
 struct guest_entry *find_guest(struct call *c, const json_t *params);
 /* "managed", or why no policy caps the guest. */

@@ -6,17 +6,7 @@
  */
 #include "src/cluster/cluster.h"
 #include "src/control/methods_priv.h"
-
-const char *load_source_text(uint32_t source)
-{
-	static const char *const text[LOAD_SOURCES] = { [LOAD_NONE] = "none",
-							[LOAD_ULM] = "ulm",
-							[LOAD_KLM] = "klm",
-							[LOAD_HV] = "hv",
-							[LOAD_SIM] = "sim" };
-
-	return text[source];
-}
+#include "src/load/index.h"
 
 static json_t *flag_names(uint32_t flags)
 {
@@ -39,7 +29,7 @@ static void put_load(json_t *o, const struct load_record *l)
 {
 	static const char *const avg[] = { "load_avg_1", "load_avg_5", "load_avg_15" };
 
-	put_s(o, "source", load_source_text(l->source));
+	put_s(o, "source", load_source_name(l->source));
 	json_object_set_new(o, "flags", flag_names(l->flags));
 	put_u(o, "cpus", l->cpus);
 	put_u(o, "beat", l->beat);

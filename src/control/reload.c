@@ -21,6 +21,7 @@ static const char *kind_text(enum cluster_change_kind kind)
 					    [CLUSTER_CLIENT_CHANGED] = "client-changed",
 					    [CLUSTER_SERVICE_ADDED] = "service-added",
 					    [CLUSTER_SERVICE_CHANGED] = "service-changed",
+					    [CLUSTER_NODES_CHANGED] = "nodes-changed",
 					    [CLUSTER_BALANCE_CHANGED] = "balance-changed",
 					    [CLUSTER_RECONF_CHANGED] = "reconf-changed" };
 

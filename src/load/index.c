@@ -8,6 +8,17 @@
 #include <errno.h>
 #include <stdbool.h>
 
+const char *load_source_name(uint32_t source)
+{
+	static const char *const name[LOAD_SOURCES] = { [LOAD_NONE] = "none",
+							[LOAD_ULM] = "ulm",
+							[LOAD_KLM] = "klm",
+							[LOAD_HV] = "hv",
+							[LOAD_SIM] = "sim" };
+
+	return name[source];
+}
+
 static uint64_t gained(uint64_t a, uint64_t b)
 {
 	return b > a ? b - a : 0;

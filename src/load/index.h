@@ -32,6 +32,12 @@ static inline uint64_t load_cpu_ns(const struct load_record *r)
 }
 
 /*
+ * "none", "ulm", "klm", "hv" or "sim". source: below LOAD_SOURCES, as of each record that was
+ * checked when it was read (src/shared/region.h).
+ */
+const char *load_source_name(uint32_t source);
+
+/*
  * The index between two records of one node, older first. -EINVAL: they are of different nodes,
  * sources or numbers of CPUs, cpus is 0 or above LOAD_CPUS_MAX, the second is not newer by its time
  * and beat, or newer by more than LOAD_INTERVAL_MAX_NS.

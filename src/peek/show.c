@@ -79,17 +79,6 @@ static json_t *service_row(const struct cluster_conf *c, const struct peek_host 
 	return row;
 }
 
-static const char *source_of(uint32_t source)
-{
-	static const char *const name[LOAD_SOURCES] = { [LOAD_NONE] = "none",
-							[LOAD_ULM] = "ulm",
-							[LOAD_KLM] = "klm",
-							[LOAD_HV] = "hv",
-							[LOAD_SIM] = "sim" };
-
-	return name[source];
-}
-
 /* What the node has carried between the two readings, and what it carries now. */
 static void put_load(json_t *row, const struct peek_host *h, uint32_t n)
 {
@@ -103,7 +92,7 @@ static void put_load(json_t *row, const struct peek_host *h, uint32_t n)
 		is = was;
 	if (!is->head.seq)
 		return;
-	json_object_set_new(row, "source", json_string(source_of(is->source)));
+	json_object_set_new(row, "source", json_string(load_source_name(is->source)));
 	json_object_set_new(row, "load_flags", json_integer(is->flags));
 	json_object_set_new(row, "load_cpus", json_integer(is->cpus));
 	json_object_set_new(row, "load_beat", json_integer((json_int_t)is->beat));

@@ -43,7 +43,14 @@ struct act_server {
 	uint16_t weight;  /* its user weight: 0 .. 256 */
 	uint16_t initial; /* the weight that HAProxy's configuration gives it: 0 .. 256 */
 	uint32_t own;	  /* requests of this HAProxy at it, or queued for it; by agent: 0 */
+	uint32_t queued;  /* of them, those queued for it: qcur */
 	uint64_t served;  /* requests of this HAProxy in all: stot; by agent: 0 */
+	/*
+	 * rtime: from a request sent to the server until its response begins, the mean of the last
+	 * 1024 requests, in whole ms; 0: below, or of TCP, or by agent. ttime would hold the client
+	 * too: how fast it takes the response.
+	 */
+	uint64_t latency_ns;
 };
 
 enum act_state {

@@ -23,7 +23,7 @@ enum {
 	STATE_INITIAL,
 	STATE_COLUMNS
 };
-enum { STAT_BACKEND, STAT_NAME, STAT_QUEUED, STAT_CURRENT, STAT_TOTAL, STAT_COLUMNS };
+enum { STAT_BACKEND, STAT_NAME, STAT_QUEUED, STAT_CURRENT, STAT_TOTAL, STAT_LATENCY, STAT_COLUMNS };
 
 static const char *const state_columns[HAPROXY_COLUMNS] = {
 	"be_id",	   "be_name",	  "srv_name",	 "srv_op_state",
@@ -31,7 +31,7 @@ static const char *const state_columns[HAPROXY_COLUMNS] = {
 };
 
 static const char *const stat_columns[HAPROXY_COLUMNS] = {
-	"pxname", "svname", "qcur", "scur", "stot",
+	"pxname", "svname", "qcur", "scur", "stot", "rtime",
 };
 
 /* srv_op_state, and those bits of srv_admin_state with which it gets no request. */
@@ -211,7 +211,7 @@ static void read_state(struct haproxy_text *t)
 static void read_stat(struct haproxy_text *t)
 {
 	struct field f[HAPROXY_COLUMNS] = { { NULL, 0 } };
-	uint64_t queued, current, total;
+	uint64_t queued, current, total, ms;
 	uint32_t i;
 
 	if (!take_row(t, f) || !field_is(&f[STAT_BACKEND], t->conf->backend)) {
@@ -221,6 +221,7 @@ static void read_stat(struct haproxy_text *t)
 	queued = number(t, &f[STAT_QUEUED], STAT_QUEUED, INT32_MAX);
 	current = number(t, &f[STAT_CURRENT], STAT_CURRENT, INT32_MAX);
 	total = number(t, &f[STAT_TOTAL], STAT_TOTAL, UINT64_MAX);
+	ms = number(t, &f[STAT_LATENCY], STAT_LATENCY, INT32_MAX);
 	if (t->fault || !find_server(t, &f[STAT_NAME], &i))
 		return;
 	if (t->counted[i]) {
@@ -229,7 +230,9 @@ static void read_stat(struct haproxy_text *t)
 	}
 	t->counted[i] = true;
 	t->server[i].own = (uint32_t)(queued + current);
+	t->server[i].queued = (uint32_t)queued;
 	t->server[i].served = total;
+	t->server[i].latency_ns = ms * NS_PER_MS;
 }
 
 /* "Name: HAProxy", ..., "Stopping: 0", ... */

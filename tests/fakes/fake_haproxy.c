@@ -36,8 +36,8 @@ void fake_haproxy_restart(struct fake_process *p)
 	p->start++;
 	for (int i = 0; i < FAKE_SERVERS; i++) {
 		p->server[i].weight = p->server[i].initial;
-		p->server[i].own = 0;
-		p->server[i].served = 0;
+		p->server[i].own = p->server[i].queued = 0;
+		p->server[i].served = p->server[i].latency_ns = 0;
 	}
 }
 
@@ -110,7 +110,9 @@ static void read_all(struct act *h, struct fake_process *p)
 		h->server[i].weight = p->server[at].weight;
 		h->server[i].initial = p->server[at].initial;
 		h->server[i].own = p->server[at].own;
+		h->server[i].queued = p->server[at].queued;
 		h->server[i].served = p->server[at].served;
+		h->server[i].latency_ns = p->server[at].latency_ns;
 	}
 	h->seen.reads++;
 	h->seen.read = h->began;

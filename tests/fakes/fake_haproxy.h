@@ -20,8 +20,8 @@ struct fake_process {
 		char name[HAPROXY_NAME_MAX]; /* "": no more */
 		bool down;
 		uint16_t weight, initial;
-		uint32_t own;
-		uint64_t served;
+		uint32_t own, queued;
+		uint64_t served, latency_ns;
 	} server[FAKE_SERVERS];
 	uint32_t reads; /* in all */
 	uint32_t puts;	/* that set something */

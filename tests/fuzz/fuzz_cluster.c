@@ -209,7 +209,11 @@ static void check_change(const struct cluster_conf *c)
 	other = *c;
 	other.services--;
 	FUZZ_REQUIRE(cluster_change(c, &other, &all, &ch, &why) == -EPERM);
-	FUZZ_REQUIRE(!cluster_change(&other, c, &all, &ch, &why) && ch.n == 1 && !ch.hosts);
+	FUZZ_REQUIRE(!cluster_change(&other, c, &all, &ch, &why) && !ch.hosts &&
+		     ch.change[0].kind == CLUSTER_SERVICE_ADDED);
+	/* And nodes that name it as one that they may serve. */
+	for (uint32_t i = 1; i < ch.n; i++)
+		FUZZ_REQUIRE(ch.change[i].kind == CLUSTER_NODES_CHANGED);
 }
 
 /* The same file, read by a client of it. */

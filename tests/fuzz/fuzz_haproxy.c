@@ -109,6 +109,10 @@ static void check_table(char *s, const struct result *r, bool state)
 		} else {
 			FUZZ_REQUIRE(v->served ==
 				     number(named(names, field, n, "stot"), UINT64_MAX));
+			FUZZ_REQUIRE(v->queued ==
+				     number(named(names, field, n, "qcur"), INT32_MAX));
+			FUZZ_REQUIRE(v->latency_ns ==
+				     1000000 * number(named(names, field, n, "rtime"), INT32_MAX));
 			FUZZ_REQUIRE(v->own ==
 				     number(named(names, field, n, "scur"), INT32_MAX) +
 					     number(named(names, field, n, "qcur"), INT32_MAX));

@@ -740,7 +740,7 @@ HTTPLOG = {
 # --- haproxy: a byte for the kind of reply, one for the pieces, the reply (fuzz_haproxy.c) -----
 
 STATES = "\2\0041\n# be_id be_name srv_id srv_name srv_op_state srv_admin_state srv_uweight srv_iweight srv_fqdn\n"
-STATS = "\3\5# pxname,svname,qcur,qmax,scur,smax,slim,stot,last_chk,\n"
+STATS = "\3\5# pxname,svname,qcur,qmax,scur,smax,slim,stot,rtime,last_chk,\n"
 
 HAPROXY = {
     "empty": "\0\0\n> ",
@@ -758,10 +758,10 @@ HAPROXY = {
     "state_version": "\2\0062\n\n> ",
     "state_none": "\2\6\n> ",
     "state_after": STATES + "\nmore\n> ",
-    "stat": STATS + "web,n1,0,1,2,3,,456,,\nweb,n2,0,0,0,0,,7,\"a,\"\"b\",\n\n> ",
-    "stat_plain": STATS + "web,n1,0,1,2,3,,18446744073709551615,,\nweb,n3,4,0,0,0,,7,L4OK,\n\n> ",
-    "stat_twice": STATS + "web,n1,0,1,2,3,,4,,\nweb,n1,0,1,2,3,,4,,\n\n> ",
-    "stat_other": STATS + "we,n1,0,1,2,3,,4,,\n\n> ",
+    "stat": STATS + "web,n1,0,1,2,3,,456,4,,\nweb,n2,0,0,0,0,,7,4,\"a,\"\"b\",\n\n> ",
+    "stat_plain": STATS + "web,n1,0,1,2,3,,18446744073709551615,4,,\nweb,n3,4,0,0,0,,7,4,L4OK,\n\n> ",
+    "stat_twice": STATS + "web,n1,0,1,2,3,,4,4,,\nweb,n1,0,1,2,3,,4,4,,\n\n> ",
+    "stat_other": STATS + "we,n1,0,1,2,3,,4,4,,\n\n> ",
     "long": "\0\7" + "x" * 9000,
     "lines": "\0\10" + "line\n" * 200 + "\n> ",
 }

@@ -9,8 +9,9 @@
  *	flip N		N times: a put of other weights for all servers, and a reading
  *	see		waits for nothing
  *
- * Answer: STATE CONNECTIONS READS SETS FAILURES US:US WEIGHT,... NOTE. US: the microseconds that it
- * took; of flip: of a put, and of a reading, at the median.
+ * Answer: STATE CONNECTIONS READS SETS FAILURES US:US WEIGHT,... SERVED:MS,... NOTE. US: the
+ * microseconds that it took; of flip: of a put, and of a reading, at the median. SERVED:MS: of each
+ * server its requests and their mean response time.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -108,6 +109,9 @@ static void show(const struct client *c, int64_t us, int64_t read_us)
 	for (uint32_t i = 0; i < c->conf.servers; i++)
 		printf("%s%d", i ? "," : "",
 		       c->seen.server[i].there ? c->seen.server[i].weight : -1);
+	for (uint32_t i = 0; i < c->conf.servers; i++)
+		printf("%c%" PRIu64 ":%" PRIu64, i ? ',' : ' ', c->seen.server[i].served,
+		       (uint64_t)(c->seen.server[i].latency_ns / NS_PER_MS));
 	printf(" %s\n", c->seen.note);
 	fflush(stdout);
 }

@@ -7,6 +7,7 @@ the test's own. Exit: 0, 1, or 77 when there is no haproxy (1 when CI=true).
 """
 import csv
 import http.client
+import http.server
 import os
 import shutil
 import signal
@@ -23,6 +24,7 @@ FLIPS = 2500  # of 4 servers: 10,000 weights
 SERVERS = ["n1", "n2", "n3", "n4"]
 AGENTS = ["a1", "a2", "a3"]  # a3 has no weight of its own
 PATIENCE_S = 20
+SLOW_MS = 50  # until a response
 
 
 def free_ports(n):
@@ -38,7 +40,7 @@ class HAProxy:
     def __init__(self, top):
         self.socket = os.path.join(top, "sock")
         self.conf = os.path.join(top, "haproxy.cfg")
-        self.port, self.agent_port, *ports = free_ports(2 + len(SERVERS))
+        self.port, self.agent_port, self.slow_port, self.slow_at, *ports = free_ports(4 + len(SERVERS))
         with open(self.conf, "w") as f:
             f.write("global\n stats socket %s level admin\n maxconn 500\n"
                     "defaults\n mode http\n timeout connect 2s\n timeout client 9s\n timeout server 9s\n"
@@ -51,6 +53,8 @@ class HAProxy:
             for name, weight in zip(AGENTS, ("weight 100", "weight 40", "")):
                 f.write(" server %s 127.0.0.1:%d %s agent-check agent-addr 127.0.0.1 agent-port %d agent-inter 50ms "
                         "agent-send \"agents/%s\\n\"\n" % (name, ports[0], weight, self.agent_port, name))
+            f.write("frontend slow\n bind 127.0.0.1:%d\n default_backend slow\nbackend slow\n server w 127.0.0.1:%d\n"
+                    % (self.slow_port, self.slow_at))
             for name, port in zip(SERVERS, ports):
                 f.write("frontend at%s\n bind 127.0.0.1:%d\n http-request return status 200\n" % (name, port))
         self.process = None
@@ -112,11 +116,12 @@ class Client:
 
     def say(self, line):
         self.process.stdin.write(line + "\n")
-        words = self.process.stdout.readline().rstrip("\n").split(" ", 7)
-        self.state, self.note = words[0], words[7]
+        words = self.process.stdout.readline().rstrip("\n").split(" ", 8)
+        self.state, self.note = words[0], words[8]
         self.connections, self.reads, self.sets, self.failures = map(int, words[1:5])
         self.us = [int(n) for n in words[5].split(":")]
         self.weights = [int(n) for n in words[6].split(",")]
+        self.requests = [tuple(map(int, w.split(":"))) for w in words[7].split(",")]  # served, mean ms
 
     def close(self):
         self.process.stdin.close()
@@ -236,6 +241,37 @@ def many(haproxy):
     expect(not client.note and client.sets >= 250 * 20, "256 servers", client.note, client.sets)
     print("live: 256 servers: a set of all %d us, a reading %d us (median)" % (client.us[0], client.us[1]))
     client.close()
+
+
+class Slow(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        time.sleep(SLOW_MS / 1000)
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *args):
+        pass
+
+
+def slow(haproxy):
+    """What a load record has of requests: how many, and the time until the response begins."""
+    server = http.server.HTTPServer(("127.0.0.1", haproxy.slow_at), Slow)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    client = Client(haproxy, "slow", ["w"])
+    client.say("read")
+    expect(client.requests == [(0, 0)], "requests at first", client.requests)
+    for _ in range(4):
+        c = http.client.HTTPConnection("127.0.0.1", haproxy.slow_port, timeout=5)
+        c.request("GET", "/")
+        expect(c.getresponse().status == 200, "a slow server's answer")
+        c.close()
+    client.say("read")
+    (served, ms), = client.requests
+    expect(served == 4 and SLOW_MS <= ms <= 20 * SLOW_MS, "requests of the slow server", served, ms)
+    print("live: 4 requests of %d ms: %d ms in the mean" % (SLOW_MS, ms))
+    client.close()
+    server.shutdown()
+    server.server_close()
 
 
 def happens(client, haproxy):
@@ -362,6 +398,7 @@ def main():
         under_load(client, haproxy)
         spared(client, haproxy)
         many(haproxy)
+        slow(haproxy)
         happens(client, haproxy)
         rubbish(client, haproxy)
         client.close()

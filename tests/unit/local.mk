@@ -141,7 +141,7 @@ UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sa
 	tests/unit/test_cluster_reconf \
 	tests/unit/test_guests_rings tests/unit/test_guests_store tests/unit/test_guests_sim tests/unit/test_guests_log \
 	tests/unit/test_guests_caps tests/unit/test_own tests/unit/test_control_proto tests/unit/test_control_cmds \
-	tests/unit/test_control_set tests/unit/test_control_cluster tests/unit/test_guests_conf tests/unit/test_guests_cross \
+	tests/unit/test_control_set tests/unit/test_control_cluster tests/unit/test_control_reconf tests/unit/test_guests_conf tests/unit/test_guests_cross \
 	tests/unit/test_control tests/unit/test_engine
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
@@ -193,8 +193,11 @@ tests_unit_test_guests_caps_LDADD = $(GUESTS_LIBS)
 tests_unit_test_control_proto_SOURCES = tests/unit/test_control_proto.c tests/unit/examples.h tests/unit/prop.h
 tests_unit_test_control_proto_LDADD = $(DAEMON_LIBS) libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
 tests_unit_test_control_cmds_SOURCES = tests/unit/test_control_cmds.c tests/unit/control_rig.h $(GUESTS_RIG)
-tests_unit_test_control_cluster_SOURCES = tests/unit/test_control_cluster.c tests/unit/control_rig.h \
+CONTROL_CLUSTER_RIG = tests/unit/control_cluster_rig.h tests/unit/control_rig.h \
 	tests/fakes/fake_cluster.c tests/fakes/fake_cluster.h $(GUESTS_RIG)
+tests_unit_test_control_cluster_SOURCES = tests/unit/test_control_cluster.c $(CONTROL_CLUSTER_RIG)
+tests_unit_test_control_reconf_SOURCES = tests/unit/test_control_reconf.c $(CONTROL_CLUSTER_RIG)
+tests_unit_test_control_reconf_LDADD = $(GUESTS_LIBS)
 tests_unit_test_control_cluster_LDADD = $(GUESTS_LIBS)
 tests_unit_test_agree_SOURCES = tests/unit/test_agree.c
 tests_unit_test_agree_LDADD = $(GUESTS_LIBS)

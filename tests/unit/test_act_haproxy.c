@@ -94,9 +94,9 @@ static void reply_state(struct rig *r)
 
 static void reply_stat(struct rig *r)
 {
-	reply(r, "# pxname,svname,qcur,scur,stot,\n");
+	reply(r, "# pxname,svname,qcur,scur,stot,rtime,\n");
 	for (uint32_t i = 0; i < r->servers; i++)
-		reply(r, "web,%s,%u,%u,%u,\n", r->conf.server[i], i, 2 * i, 1000 + i);
+		reply(r, "web,%s,%u,%u,%u,%u,\n", r->conf.server[i], i, 2 * i, 1000 + i, 10 * i);
 	reply(r, "\n> ");
 }
 
@@ -324,6 +324,12 @@ static void check(void *rig, const struct step *s)
 	else if (step_is(s, "served"))
 		for (int i = 0; i < SERVERS; i++)
 			assert_int_equal(r->seen.server[i].served, s->n[i]);
+	else if (step_is(s, "queued"))
+		for (int i = 0; i < SERVERS; i++)
+			assert_int_equal(r->seen.server[i].queued, s->n[i]);
+	else if (step_is(s, "ms"))
+		for (int i = 0; i < SERVERS; i++)
+			assert_int_equal(r->seen.server[i].latency_ns, s->n[i] * NS_PER_MS);
 	else if (!step_expect_figure(s, figures, sizeof(figures) / sizeof(figures[0]))) {
 		for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 			if (step_is(s, states[i])) {
@@ -371,7 +377,7 @@ static const struct row {
 	  "listen -> down, quiet, connections 0;"
 	  "turn -> ready, connections 1, reads 0, idle;"
 	  "read -> good, reading; turn -> ready, reads 1, read 100 100 100, own 0 3 6,"
-	  "served 1000 1001 1002, there 1 1 1, quiet, failures 0, idle" },
+	  "queued 0 1 2, served 1000 1001 1002, ms 0 10 20, there 1 1 1, quiet, failures 0, idle" },
 	{ "the_age_of_a_reading_is_from_its_beginning",
 	  "listen, turn, read, work, pass 30, turn -> reads 1, age 30" },
 	{ "weights_that_differ_are_set__and_the_next_reading_has_them",

@@ -111,6 +111,14 @@ static void set_mode(struct sites *s, enum cluster_balance_mode mode)
 	assert_int_equal(cluster_balance_set(s->at[1].c, 0, mode), 0);
 }
 
+static void reload(struct sites *s, const char *more)
+{
+	uint64_t ticket;
+
+	assert_int_equal(site_reload(s, 1, SITES, more, SITE_SERVICES, &ticket), 0);
+	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+}
+
 static uint64_t balance_events(struct sites *s)
 {
 	return (uint64_t)rig_events(s->at[1].g, "balance");
@@ -461,6 +469,87 @@ RIG_TEST(service_time__is_measured_by_requests_and_cpu_time)
 	assert_in_range(seen(s).service_ns, 9 * MS, 11 * MS);
 }
 
+/* --- requests, in the load record --------------------------------------------------------- */
+
+/* Node k, as host 1 has read it. */
+static void has_requests(struct sites *s, uint32_t k, uint32_t queued, uint64_t served, int64_t ms)
+{
+	struct cluster_node_seen x;
+
+	cluster_node_see(s->at[1].c, k, s->now, &x);
+	assert_int_equal(x.state, CLUSTER_NODE_FRESH);
+	assert_int_equal(x.load->queued, queued);
+	assert_int_equal(x.load->served, served);
+	assert_int_equal(x.load->latency_ns, ms * MS);
+}
+
+static void set_requests(struct fake_process *p)
+{
+	p->server[0].queued = 5;
+	p->server[0].served = 700;
+	p->server[0].latency_ns = 12 * MS;
+	p->server[1].served = 900;
+}
+
+RIG_TEST(requests__of_a_node_of_this_host__are_in_its_record)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, SOCKET));
+
+	site_until(s, decided(s, "fresh"));
+	has_requests(s, 0, 0, 0, 0);
+	set_requests(p);
+	sites_pass(s, 120 * MS);
+	has_requests(s, 0, 5, 700, 12);
+	/* n2 is of a host that does not balance. */
+	has_requests(s, 1, 0, 0, 0);
+	fake_haproxy_restart(p);
+	sites_pass(s, 300 * MS);
+	has_requests(s, 0, 0, 0, 0);
+	/* Of a node of the same number at another host. */
+	p->server[1].served = 900;
+	reload(s, BALANCED(N(1, "s1") ", {\"name\": \"n2\", \"number\": 1, \"host\": \"xen2\", "
+				      "\"service\": \"web\", \"server\": \"s2\"}",
+			   SOCKET));
+	sites_pass(s, 300 * MS);
+	assert_int_equal(seen(s).up, 2);
+	has_requests(s, 0, 0, 0, 0);
+}
+
+RIG_TEST(requests__not_heard_of_for_a_while__are_no_longer_known)
+{
+	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
+	struct sites *s = open_sites(state, 2, BALANCED(N12, SOCKET));
+
+	set_requests(p);
+	site_until(s, decided(s, "fresh"));
+	sites_pass(s, 120 * MS);
+	p->hangs = true;
+	sites_pass(s, 400 * MS);
+	has_requests(s, 0, 5, 700, 12); /* load.stale: 500 ms */
+	sites_pass(s, 220 * MS);
+	has_requests(s, 0, 0, 0, 0);
+	p->hangs = false;
+	sites_pass(s, 200 * MS);
+	has_requests(s, 0, 5, 700, 12);
+	/* The control thread hangs: what it passed last grows old, too. */
+	s->at[1].busy = true;
+	sites_pass(s, 620 * MS);
+	s->at[1].busy = false;
+	has_requests(s, 0, 0, 0, 0);
+	sites_pass(s, 120 * MS); /* HAProxy has no such server; the node serves nothing */
+	strcpy(p->server[0].name, "other");
+	sites_pass(s, 120 * MS);
+	has_requests(s, 0, 0, 0, 0);
+	strcpy(p->server[0].name, "s1");
+	sites_pass(s, 120 * MS);
+	has_requests(s, 0, 5, 700, 12);
+	reload(s, BALANCED("{\"name\": \"n1\", \"number\": 1, \"host\": \"xen1\"}, " N(2, "s2"),
+			   SOCKET));
+	sites_pass(s, 120 * MS);
+	has_requests(s, 0, 0, 0, 0);
+}
+
 /* --- the end ---------------------------------------------------------------------------------- */
 
 static int work_until_left(struct sites *s)
@@ -512,14 +601,6 @@ RIG_TEST(end__of_observe_or_before_anything_was_put__is_at_once)
 }
 
 /* --- reload ----------------------------------------------------------------------------------- */
-
-static void reload(struct sites *s, const char *more)
-{
-	uint64_t ticket;
-
-	assert_int_equal(site_reload(s, 1, SITES, more, SITE_SERVICES, &ticket), 0);
-	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
-}
 
 RIG_TEST(reload__of_the_same__goes_on_with_the_operators_mode)
 {

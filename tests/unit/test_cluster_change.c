@@ -56,6 +56,14 @@
 #define BASE	  FILE_OF("", X2 ", " X3, WEB ", " MAIL)
 #define HOST1	  H("x1", "1", "1")
 #define SELF6	  H("x2", "6", "6")
+#define WEB_NODE(more)                                                                             \
+	"\"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"x3\", \"service\": \"web\"" more \
+	"}], "
+#define MAIL_NODE                                                                                  \
+	"\"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"x3\", \"service\": \"mail\"}], "
+#define OWN_OF_WEB                                                                                 \
+	"\"nodes\": [{\"name\": \"n\", \"number\": 1, \"host\": \"x2\", \"service\": \"web\"}], "
+#define NODES_OF(host) "; nodes of host " host ": others, or with other settings"
 #define SEVEN                                                                                      \
 	X3 ", " X4 ", " H("a", "5", "5") ", " H("b", "6", "6") ", " H("c", "17", "7") ", " H(      \
 		"d", "8", "8") ", " H("e", "9", "9")
@@ -174,29 +182,42 @@ static const struct row {
 	  " 0 nodes: nodes of this host is" },
 	{ FILE_OF(GUEST_NODE("m", "2", "g"), X2, ""), FILE_OF(GUEST_NODE("m", "2", "g"), X2, ""), 0,
 	  "" },
-	{ BASE, FILE_OF(NODE("x3", "1"), X2 ", " X3, WEB ", " MAIL), 3, "" }, /* another's */
-	/* balance is of this host, with the nodes of the service */
+	{ BASE, FILE_OF(NODE("x3", "1"), X2 ", " X3, WEB ", " MAIL), 3,
+	  NODES_OF("x3") }, /* another's */
+	/* balance is of this host; nodes are of all */
 	{ BASE, FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB ", " MAIL), 3,
-	  "; balance of service web is new" },
+	  NODES_OF("x3") "; balance of service web is new" },
 	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB), FILE_OF("", X2 ", " X3, WEB), 3,
-	  "; balance of service web is left out" },
+	  NODES_OF("x3") "; balance of service web is left out" },
 	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB),
 	  FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB), 3, "" },
 	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB),
 	  FILE_OF(WEB_BALANCE("2", "", "/h"), X2 ", " X3, WEB), 3,
-	  "; balance of service web has other settings or nodes" },
+	  NODES_OF("x3") "; balance of service web has other settings or nodes" },
 	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB),
 	  FILE_OF(WEB_BALANCE("1", "", "/i"), X2 ", " X3, WEB), 3,
 	  "; balance of service web has other settings or nodes" },
 	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3, WEB),
 	  FILE_OF(WEB_BALANCE("1", ", \"server\": \"s\"", "/h"), X2 ", " X3, WEB), 3,
-	  "; balance of service web has other settings or nodes" },
+	  NODES_OF("x3") "; balance of service web has other settings or nodes" },
 	{ FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3 ", " X4, WEB),
 	  FILE_OF(WEB_BALANCE("1", O_AT_X4, "/h"), X2 ", " X3 ", " X4, WEB), 3,
-	  "; balance of service web has other settings or nodes" },
+	  NODES_OF("x4") "; balance of service web has other settings or nodes" },
 	{ FILE_OF(WEB_BALANCE("1", O_AT_X4, "/h"), X2 ", " X3 ", " X4, WEB),
 	  FILE_OF(WEB_BALANCE("1", "", "/h"), X2 ", " X3 ", " X4, WEB), 3,
-	  "; balance of service web has other settings or nodes" },
+	  NODES_OF("x4") "; balance of service web has other settings or nodes" },
+	{ FILE_OF(WEB_NODE(""), X2 ", " X3, WEB), FILE_OF(NODE("x3", "1"), X2 ", " X3, WEB), 3,
+	  NODES_OF("x3") },
+	{ FILE_OF(WEB_NODE(""), X2 ", " X3, WEB),
+	  FILE_OF(WEB_NODE(", \"server\": \"s\""), X2 ", " X3, WEB), 3, NODES_OF("x3") },
+	{ FILE_OF(WEB_NODE(""), X2 ", " X3, WEB ", " MAIL),
+	  FILE_OF(MAIL_NODE, X2 ", " X3, WEB ", " MAIL), 3, NODES_OF("x3") },
+	{ FILE_OF(WEB_NODE(", \"guest\": \"g\""), X2 ", " X3, WEB),
+	  FILE_OF(WEB_NODE(", \"guest\": \"h\""), X2 ", " X3, WEB), 3, NODES_OF("x3") },
+	{ FILE_OF(NODE("x2", "1"), X2 ", " X3, WEB), FILE_OF(OWN_OF_WEB, X2 ", " X3, WEB), 3,
+	  NODES_OF("x2") },
+	{ FILE_OF(NODE("x3", "1"), X2 ", " X3, ""), FILE_OF("", X2, ""), 0,
+	  "hosts; host x3 is left out" NODES_OF("x3") },
 	{ FILE_OF(WEB_AGENT("8"), X2 ", " X3, WEB), FILE_OF(WEB_AGENT("8"), X2 ", " X3, WEB), 3,
 	  "" },
 	{ FILE_OF(WEB_AGENT("8"), X2 ", " X3, WEB), FILE_OF(WEB_AGENT("9"), X2 ", " X3, WEB), 3,
@@ -302,10 +323,19 @@ static const struct row {
 	  FILE_OF("", X2, WEB_OF(", \"priority\": 1, \"minimum\": 2000")), 0,
 	  "; service web: minimum 2000, was 1" },
 	{ FILE_OF("", X2 ", " X3 ", " X4, WEB), FILE_OF(TWO_NODES, X2 ", " X3 ", " X4, WEB), 0,
-	  "" },
+	  NODES_OF("x3") NODES_OF("x4") },
 	{ FILE_OF("", X2 ", " X3 ", " X4, WEB),
 	  FILE_OF(TWO_NODES, X2 ", " X3 ", " X4, WEB_OF(", \"low\": 1")), 0,
-	  "; service web: low 1, was 900" },
+	  "; service web: low 1, was 900" NODES_OF("x3") NODES_OF("x4") },
+	{ FILE_OF(WEB_NODE(""), TWO_HOSTS, WEB),
+	  FILE_OF(WEB_NODE(", \"kind\": \"switch\""), TWO_HOSTS, WEB), 0, NODES_OF("x3") },
+	{ FILE_OF(WEB_NODE(""), TWO_HOSTS, WEB),
+	  FILE_OF(WEB_NODE(", \"capacity\": 999"), TWO_HOSTS, WEB), 0, NODES_OF("x3") },
+	{ FILE_OF(WEB_NODE(""), TWO_HOSTS, WEB),
+	  FILE_OF(WEB_NODE(", \"only\": [\"web\"]"), TWO_HOSTS, WEB), 0, NODES_OF("x3") },
+	/* a service that comes is one of all */
+	{ FILE_OF(WEB_NODE(""), TWO_HOSTS, WEB), FILE_OF(WEB_NODE(""), TWO_HOSTS, WEB ", " MAIL), 0,
+	  "; service mail is new" },
 	/* when nodes move */
 	{ FILE_OF(TWO_NODES, TWO_HOSTS, WEB), FILE_OF(TWO_NODES "\"reconf\": {}, ", TWO_HOSTS, WEB),
 	  0, "; reconf is new" },
@@ -476,4 +506,15 @@ RIG_TEST(digests__of_a_known_file__are_the_known_numbers)
 	assert_true(cluster_hosts_digest(c) == 0x4d8c4530e695615f);
 	assert_true(cluster_services_digest(c->service, c->services) == 0x5a77b06f230caa36);
 	assert_true(cluster_agreement(c) == 0x6ae92ca2c87c84e4);
+	assert_true(cluster_nodes_digest(c) == 0);
+#define KNODE(name, number, host, more)                                                            \
+	"{\"name\": \"" name "\", \"number\": " number ", \"host\": \"" host "\"" more "}"
+#define KN                                                                                         \
+	KNODE("n", "255", "k",                                                                     \
+	      ", \"guest\": \"g\", \"service\": \"mail\", \"server\": \"s1\", \"kind\": "          \
+	      "\"switch\", \"capacity\": 500, \"only\": [\"mail\"]")
+#define KM KNODE("m", "7", "x2", ", \"guest\": \"i\"")
+#define KH KNODE("h", "0", "x2", ", \"service\": \"web\"")
+	take(c, FILE_OF("\"nodes\": [" KN ", " KM ", " KH "], ", K2 ", " K1, KMAIL ", " KWEB));
+	assert_true(cluster_nodes_digest(c) == 0x83cc87c46217bc23);
 }

@@ -205,6 +205,46 @@ TEST_WITH(claim__of_an_honest_guest__is_published_after_a_second, open_rig, clos
 	assert_null(cluster_sources_see(g->s->at[2].c, 0));
 }
 
+/* As control does each turn, of a HAProxy that sends requests to node 3. */
+static void haproxy_says(struct rig *g)
+{
+	struct requests_copies *c = &g->s->at[1].c->x->requests;
+
+	memset(c->copy[c->at.back], 0, sizeof(c->copy[0]));
+	c->copy[c->at.back][3] = (struct node_requests){ g->s->now, 2, 3000, 4 * MS };
+	spsc_latest_put(&c->at);
+}
+
+static void has_requests(struct rig *g, uint32_t queued, uint64_t served, uint64_t latency_ns)
+{
+	const struct load_record *r = seen(g, 2).load;
+
+	assert_int_equal(r->queued, queued);
+	assert_int_equal(r->served, served);
+	assert_int_equal(r->latency_ns, latency_ns);
+}
+
+TEST_WITH(claim__says_requests__only_those_of_haproxy_are_published, open_rig, close_rig)
+{
+	struct rig *g = *state;
+
+	g->r.queued = 77;
+	g->r.served = 777;
+	g->r.latency_ns = 7777;
+	pass(g, 200 * MS);
+	for (int i = 0; i < 2; i++) {
+		/* First the hypervisor's record is published, then the agent's. */
+		assert_true(i == 0 || sources(g)->believed);
+		has_requests(g, 0, 0, 0);
+		haproxy_says(g);
+		pass(g, 200 * MS);
+		has_requests(g, 2, 3000, 4 * MS);
+		assert_int_equal(sources(g)->agent.load.served, 0);
+		pass(g, 3 * NS_PER_S);
+	}
+	is_agent(g);
+}
+
 TEST_WITH(claim__of_an_agent_that_samples_seldom__is_published_as_often, open_rig, close_rig)
 {
 	struct rig *g = *state;

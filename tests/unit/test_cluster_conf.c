@@ -45,6 +45,10 @@ static uint64_t agreement_of(const char *text)
 #define N_OF(name, number, host, more)                                                             \
 	"{\"name\": \"" name "\", \"number\": " number ", \"host\": \"" host "\"" more "}"
 #define GUEST_G	     ", \"guest\": \"g\""
+#define OF_WEB	     ", \"service\": \"web\""
+#define OF_MAIL	     ", \"service\": \"mail\""
+#define S_1	     ", \"server\": \"s1\""
+#define S_2	     ", \"server\": \"s2\""
 #define NODES(nodes) ", \"nodes\": [" nodes "]"
 
 TEST(agreement__what_locks_are_safe_by__each_makes_another)
@@ -87,6 +91,18 @@ TEST(agreement__what_locks_are_safe_by__each_makes_another)
 		HEAD BOTH NODES(N_OF("ag", "1", "xen1", "")) "}",
 		HEAD BOTH NODES(
 			N_OF("a", "1", "xen1", GUEST_G) ", " N_OF("b", "255", "xen1", "")) "}",
+		HEAD WEB_MAIL ", " BOTH NODES(N_OF("a", "1", "xen1", "")) "}",
+		HEAD WEB_MAIL ", " BOTH NODES(N_OF("a", "1", "xen1", OF_WEB)) "}",
+		HEAD WEB_MAIL ", " BOTH NODES(N_OF("a", "1", "xen1", OF_MAIL)) "}",
+		HEAD WEB_MAIL ", " BOTH NODES(N_OF("a", "1", "xen1", OF_WEB S_1)) "}",
+		HEAD WEB_MAIL ", " BOTH NODES(N_OF("a", "1", "xen1", OF_WEB S_2)) "}",
+		HEAD BOTH ", " WEB_MAIL NODES(N_OF("n1", "7", "xen1", "")) "}",
+		HEAD BOTH
+		", " WEB_MAIL NODES(N_OF("n1", "7", "xen1", ", \"kind\": \"switch\"")) "}",
+		HEAD BOTH ", " WEB_MAIL NODES(N_OF("n1", "7", "xen1", ", \"capacity\": 999")) "}",
+		HEAD BOTH ", " WEB_MAIL NODES(N_OF("n1", "7", "xen1", ", \"only\": [\"web\"]")) "}",
+		HEAD BOTH
+		", " WEB_MAIL NODES(N_OF("n1", "7", "xen1", ", \"only\": [\"mail\"]")) "}",
 	};
 	enum { N = sizeof(text) / sizeof(text[0]) };
 	uint64_t v[N];
@@ -644,6 +660,24 @@ RIG_TEST(example_file__is_good)
 	if (cluster_conf_load(c, example_path("etc/cluster.json", path, sizeof(path)), "xen2", &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(c->services, 1);
+}
+
+/* On the host with the HAProxy, and on one that has none. */
+RIG_TEST(example_file__with_nodes_and_balance__is_good)
+{
+	struct cluster_conf *c = *state;
+	struct conf_error e = { 0 };
+	char path[256];
+
+	example_path("etc/cluster-web.json", path, sizeof(path));
+	for (int balances = 2; balances >= 0; balances -= 2) {
+		if (cluster_conf_load(c, path, balances ? "xen1" : "xen3", &e))
+			fail_msg("%s", e.text);
+		assert_int_equal(c->services, 2);
+		assert_int_equal(c->nodes, 5);
+		assert_int_equal(c->balances, balances);
+	}
+	assert_string_equal(cluster_own_node(c)->name, "w3");
 }
 
 RIG_TEST(man_page__its_examples_are_good)

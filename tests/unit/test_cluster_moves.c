@@ -159,12 +159,29 @@ RIG_TEST(service__high_for_t__would_get_the_node_that_is_least_loaded)
 	assert_null(cluster_history(s->at[2].c, 0));
 }
 
+RIG_TEST(checks__come_each_s_also_if_nothing_else_is_due)
+{
+	struct sites *s = open_sites(state, NODES ", \"reconf\": {\"S\": \"50ms\", \"T\": \"4s\"}");
+	struct mono began;
+
+	load[1] = 1800;
+	site_until(s, seen(s, 1, 0).high_ns);
+	began = s->now;
+	site_until(s, cluster_history(s->at[1].c, 0));
+	assert_in_range(mono_sub(s->now, began), 3900 * MS, 4000 * MS);
+}
+
 RIG_TEST(budget__counts_what_would_be_moved)
 {
 	struct sites *s = open_sites(state, RECONF(", \"budget\": \"2/h\""));
+	struct mono began;
 
 	load[1] = 1800;
+	site_until(s, cluster_history(s->at[1].c, 0));
+	began = s->now;
 	site_until(s, says(s, "over-budget"));
+	/* As after a move, T begins again. */
+	assert_in_range(mono_sub(s->now, began), 7900 * MS, 8100 * MS);
 	assert_int_equal(cluster_history(s->at[1].c, 0)->id, 2);
 	assert_true(seen(s, 1, 0).wait_ns > 1700 * NS_PER_S);
 	sites_pass(s, 10 * NS_PER_S);
@@ -182,6 +199,19 @@ RIG_TEST(load__that_is_stale__is_no_reason)
 	assert_true(seen(s, 1, 0).load == -1 && !seen(s, 1, 0).high_ns);
 	sites_pass(s, 6 * NS_PER_S);
 	assert_null(cluster_history(s->at[1].c, 0));
+}
+
+RIG_TEST(host__that_was_not_read__is_why_nothing_is_decided)
+{
+	struct sites *s = open_sites(state, RECONF(""));
+
+	site_kill(s, 1);
+	site_kill(s, 3);
+	open_site(s, 1);
+	sites_pass(s, 3 * NS_PER_S);
+	assert_string_equal(seen(s, 1, 0).note, "xen3 was not read yet: see resex host-list");
+	open_site(s, 3);
+	site_until(s, says(s, "calm"));
 }
 
 RIG_TEST(host__with_another_file__is_why_nothing_is_decided)
@@ -214,9 +244,12 @@ RIG_TEST(history__is_there_after_a_restart)
 
 	load[1] = 1800;
 	site_until(s, cluster_history(s->at[1].c, 0));
+	load[1] = 300;
+	site_until(s, cluster_history(s->at[1].c, 0)->seen_wall_ns);
 	site_kill(s, 1);
 	open_site(s, 1);
 	assert_string_equal(cluster_history(s->at[1].c, 0)->node, "n2");
+	assert_in_range(cluster_history(s->at[1].c, 0)->taker_seen, 295, 305);
 }
 
 RIG_TEST(reconf__comes_and_goes_with_a_reload)

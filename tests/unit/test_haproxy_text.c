@@ -11,7 +11,7 @@
 #define STATE                                                                                      \
 	"1\n# be_id be_name srv_id srv_name srv_op_state srv_admin_state srv_uweight srv_iweight " \
 	"srv_fqdn\n"
-#define STAT   "# pxname,svname,qcur,qmax,scur,smax,slim,stot,last_chk,\n"
+#define STAT   "# pxname,svname,qcur,qmax,scur,smax,slim,stot,rtime,last_chk,\n"
 #define END    "\n> "
 #define EMPTY  HAPROXY_REPLY_EMPTY
 #define INFO   HAPROXY_REPLY_INFO
@@ -26,7 +26,7 @@ static const struct act_conf conf = {
 
 /*
  * servers: of each: "-", or its weight, "d" if it is down, "=" and a configured weight but 7, and
- * own and served of STATS.
+ * queued/own, served and the response time of STATS.
  */
 static const struct row {
 	const char *name;
@@ -147,35 +147,40 @@ static const struct row {
 	  STATE "3 web 1 n1 2 0\n3 web 2 n2 2 0 6 7 -\n" END, HAPROXY_ROW, "3 web 1 n1 2 0",
 	  "- - -", 0 },
 
-	{ "stat__queued_and_current_are_own", STATS,
-	  STAT "web,n1,1,9,2,9,,100,,\nweb,n2,0,9,0,9,,18446744073709551615,,\nweb,n3,3,0,0,0,,0,,"
-	       "\n" END,
-	  HAPROXY_GOOD, "", "50(3,100) 60(0,18446744073709551615) 70(3,0)", 0 },
-	{ "stat__quoted_text_has_separators", STATS,
-	  STAT "web,n1,1,9,2,9,,5,\"a,\"\"b\"\",c\",\nweb,n2,0,0,0,0,,6,,\n" END, HAPROXY_GOOD, "",
-	  "50(3,5) 60(0,6) -", 0 },
-	{ "stat__a_server_that_it_does_not_name__is_not_there", STATS,
-	  STAT "web,n2,0,0,0,0,,6,,\nweb,n4,0,0,0,0,,6,,\n" END, HAPROXY_GOOD, "", "- 60(0,6) -",
+	{ "stat__queued_and_current_are_own__rtime_is_in_ms", STATS,
+	  STAT "web,n1,1,9,2,9,,100,4,,\nweb,n2,0,9,0,9,,18446744073709551615,0,,\n"
+	       "web,n3,3,0,0,0,,0,2147483647,,\n" END,
+	  HAPROXY_GOOD, "", "50(1/3,100,4) 60(0/0,18446744073709551615,0) 70(3/3,0,2147483647)",
 	  0 },
-	{ "stat__a_quote_without_an_end", STATS, STAT "web,n1,1,9,2,9,,5,\"a,\n" END, HAPROXY_ROW,
-	  "web,n1,1,9,2,9,,5,\"a,", "- - -", 0 },
+	{ "stat__quoted_text_has_separators", STATS,
+	  STAT "web,n1,1,9,2,9,,5,4,\"a,\"\"b\"\",c\",\nweb,n2,0,0,0,0,,6,4,,\n" END, HAPROXY_GOOD,
+	  "", "50(1/3,5,4) 60(0/0,6,4) -", 0 },
+	{ "stat__a_server_that_it_does_not_name__is_not_there", STATS,
+	  STAT "web,n2,0,0,0,0,,6,4,,\nweb,n4,0,0,0,0,,6,4,,\n" END, HAPROXY_GOOD, "",
+	  "- 60(0/0,6,4) -", 0 },
+	{ "stat__a_quote_without_an_end", STATS, STAT "web,n1,1,9,2,9,,5,4,\"a,\n" END, HAPROXY_ROW,
+	  "web,n1,1,9,2,9,,5,4,\"a,", "- - -", 0 },
 	{ "stat__a_column_is_missing", STATS, "# pxname,svname,qcur,scur,\n" END, HAPROXY_COLUMN,
 	  "stot", "- - -", 0 },
-	{ "stat__another_backend", STATS, STAT "we,n1,1,9,2,9,,5,,\n" END, HAPROXY_ROW,
-	  "we,n1,1,9,2,9,,5,,", "- - -", 0 },
-	{ "stat__a_short_row", STATS, STAT "web,n1,1,9,2,9,,5,\n" END, HAPROXY_ROW,
-	  "web,n1,1,9,2,9,,5,", "- - -", 0 },
-	{ "stat__queue_too_long", STATS, STAT "web,n1,2147483648,9,2,9,,5,,\n" END, HAPROXY_NUMBER,
-	  "qcur", "- - -", 0 },
-	{ "stat__current_empty", STATS, STAT "web,n1,1,9,,9,,5,,\n" END, HAPROXY_NUMBER, "scur",
+	{ "stat__the_last_column_is_missing", STATS, "# pxname,svname,qcur,scur,stot,\n" END,
+	  HAPROXY_COLUMN, "rtime", "- - -", 0 },
+	{ "stat__another_backend", STATS, STAT "we,n1,1,9,2,9,,5,4,,\n" END, HAPROXY_ROW,
+	  "we,n1,1,9,2,9,,5,4,,", "- - -", 0 },
+	{ "stat__a_short_row", STATS, STAT "web,n1,1,9,2,9,,5,4,\n" END, HAPROXY_ROW,
+	  "web,n1,1,9,2,9,,5,4,", "- - -", 0 },
+	{ "stat__queue_too_long", STATS, STAT "web,n1,2147483648,9,2,9,,5,4,,\n" END,
+	  HAPROXY_NUMBER, "qcur", "- - -", 0 },
+	{ "stat__current_empty", STATS, STAT "web,n1,1,9,,9,,5,4,,\n" END, HAPROXY_NUMBER, "scur",
 	  "- - -", 0 },
-	{ "stat__current_too_many", STATS, STAT "web,n1,1,9,2147483648,9,,5,,\n" END,
+	{ "stat__current_too_many", STATS, STAT "web,n1,1,9,2147483648,9,,5,4,,\n" END,
 	  HAPROXY_NUMBER, "scur", "- - -", 0 },
-	{ "stat__total_above_64_bits", STATS, STAT "web,n1,1,9,2,9,,18446744073709551616,,\n" END,
+	{ "stat__total_above_64_bits", STATS, STAT "web,n1,1,9,2,9,,18446744073709551616,4,,\n" END,
 	  HAPROXY_NUMBER, "stot", "- - -", 0 },
 	{ "stat__two_servers_of_a_name", STATS,
-	  STAT "web,n1,1,9,2,9,,5,,\nweb,n1,1,9,2,9,,5,,\n" END, HAPROXY_TWICE, "n1", "50(3,5) - -",
-	  0 },
+	  STAT "web,n1,1,9,2,9,,5,4,,\nweb,n1,1,9,2,9,,5,4,,\n" END, HAPROXY_TWICE, "n1",
+	  "50(1/3,5,4) - -", 0 },
+	{ "stat__response_time_too_long", STATS, STAT "web,n1,1,9,2,9,,5,2147483648,,\n" END,
+	  HAPROXY_NUMBER, "rtime", "- - -", 0 },
 	{ "stat__no_such_proxy__is_told", STATS, "No such proxy.\n" END, HAPROXY_SAID,
 	  "No such proxy.", "- - -", 0 },
 };
@@ -194,8 +199,9 @@ static const char *shown(const struct act_server *s, enum haproxy_reply kind)
 		if (s[i].there && kind == STATES && s[i].initial != 7)
 			n += (size_t)sprintf(text + n, "=%u", s[i].initial);
 		if (s[i].there && kind == STATS)
-			n += (size_t)sprintf(text + n, "(%u,%ju)", s[i].own,
-					     (uintmax_t)s[i].served);
+			n += (size_t)sprintf(text + n, "(%u/%u,%ju,%ju)", s[i].queued, s[i].own,
+					     (uintmax_t)s[i].served,
+					     (uintmax_t)(s[i].latency_ns / NS_PER_MS));
 	}
 	return text;
 }

@@ -128,6 +128,14 @@ TEST(index__of_any_records__is_in_its_range)
 	assert_in_range(taken, 1000, 100000);
 }
 
+TEST(source__has_the_name_that_operators_read)
+{
+	static const char *const name[LOAD_SOURCES] = { "none", "ulm", "klm", "hv", "sim" };
+
+	for (uint32_t i = 0; i < LOAD_SOURCES; i++)
+		assert_string_equal(load_source_name(i), name[i]);
+}
+
 /* --- a series of records ------------------------------------------------------------ */
 
 static int sample_rc;

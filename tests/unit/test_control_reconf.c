@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* control_reconf: the methods that show when nodes should move, and which moves there were. */
+#include "tests/unit/control_cluster_rig.h"
+#include "tests/unit/unit.h"
+
+WITH_CALL(service_list__shows_loads_and_what_is_decided)
+{
+	struct cluster *c = with_cluster(*state);
+	const json_t *r, *s;
+
+	strcpy(c->service.note, "xen2 was not read yet");
+	c->service.wait_ns = 3 * NS_PER_MS;
+	r = ask(*state, "service-list", "");
+	assert_string_equal(str(r, "cluster"), "prod");
+	assert_int_equal(json_array_size(json_object_get(r, "services")), 2);
+	s = json_array_get(json_object_get(r, "services"), 1);
+	assert_string_equal(str(s, "service"), "mail");
+	assert_true(num(s, "nodes") == 3 && num(s, "known") == 2 && num(s, "load") == 1800);
+	assert_true(num(s, "high_ms") == 5000 && num(s, "wait_ms") == 3);
+	assert_string_equal(str(s, "why"), "load");
+	assert_string_equal(str(s, "node"), "n2");
+	assert_string_equal(str(s, "donor"), "mail");
+	assert_true(num(s, "predicted") == 900 && num(s, "donor_load") == 200);
+	assert_int_equal(num(s, "donor_predicted"), 400);
+	assert_string_equal(str(s, "note"), "xen2 was not read yet");
+	c->service.node = NULL;
+	c->service.donor = NULL;
+	c->service.load = -1;
+	c->service.wait_ns = 0;
+	s = json_array_get(json_object_get(ask(*state, "service-list", ""), "services"), 0);
+	assert_true(json_is_null(json_object_get(s, "node")));
+	assert_true(json_is_null(json_object_get(s, "donor")));
+	assert_true(json_is_null(json_object_get(s, "load")));
+	assert_true(json_is_null(json_object_get(s, "wait_ms")));
+}
+
+static const char *why_move(struct guests_rig *g, const char *name)
+{
+	char params[64];
+
+	snprintf(params, sizeof(params), "'name':'%s'", name);
+	return str(ask(g, "why-move", params), "text");
+}
+
+WITH_CALL(why_move__of_a_service__is_a_sentence_with_figures)
+{
+	struct cluster *c = with_cluster(*state);
+
+	assert_string_equal(
+		why_move(*state, "web"),
+		"its load is 1.800 with 3 nodes, high for 5000 ms: it would get node n2 "
+		"from mail: the donor's load is low; mail has load 0.200, and the loads "
+		"would be 0.900 and 0.400");
+	c->service.node = NULL;
+	c->service.nodes = 1;
+	c->service.load = c->service.taker_predicted = -1;
+	c->service.high_ns = 0;
+	c->service.why_text = "it rests";
+	c->service.wait_ns = 3 * NS_PER_MS;
+	assert_string_equal(
+		why_move(*state, "web"),
+		"its load is not known with 1 node: it gets no node: it rests; mail has "
+		"load 0.200; for 3 ms yet");
+	c->service.donor = NULL;
+	assert_null(strstr(why_move(*state, "web"), "mail"));
+	c->service.here = false;
+	assert_non_null(strstr(why_move(*state, "web"), "this host is none of them"));
+	strcpy(c->service.note, "no quorum");
+	assert_string_equal(why_move(*state, "web"), "nothing is decided: no quorum");
+}
+
+WITH_CALL(why_move__of_a_node__says_where_it_would_go)
+{
+	struct cluster *c = with_cluster(*state);
+
+	assert_string_equal(why_move(*state, "n2"),
+			    "it would go from web to web: the donor's load is low");
+	assert_non_null(
+		strstr(why_move(*state, "n1"), "it stays at web: no service that this host"));
+	c->conf.node[0].service = 0;
+	assert_non_null(strstr(why_move(*state, "n1"), "it serves no service"));
+	strcpy(c->service.note, "no quorum");
+	assert_string_equal(why_move(*state, "n3"),
+			    "it stays at web: nothing is decided: no quorum");
+	assert_fails(*state, "why-move", "", RESEX_USAGE, "give a service's or a node's name");
+	assert_fails(*state, "why-move", "'name':'n9'", RESEX_USAGE,
+		     "there is no service and no node \"n9\"");
+}
+
+WITH_CALL(history__shows_the_moves_of_a_service_and_a_time)
+{
+	struct cluster *c = with_cluster(*state);
+	const json_t *r = ask(*state, "history", ""), *m;
+
+	c->history_note = "f is not written";
+	assert_int_equal(json_array_size(json_object_get(r, "moves")), 2);
+	m = json_array_get(json_object_get(r, "moves"), 0);
+	assert_true(num(m, "id") == 7 && num(m, "time_ns") == 3 * NS_PER_S);
+	assert_string_equal(str(m, "node"), "n2");
+	assert_string_equal(str(m, "from"), "mail");
+	assert_string_equal(str(m, "to"), "web");
+	assert_string_equal(str(m, "why"), "load");
+	assert_string_equal(str(m, "outcome"), "observed");
+	assert_true(num(m, "to_before") == 1800 && num(m, "to_predicted") == 900);
+	assert_true(num(m, "from_before") == 200 && num(m, "from_predicted") == 400);
+	assert_true(num(m, "to_seen") == 950 && num(m, "high_ms") == 5000);
+	assert_true(json_is_null(json_object_get(m, "from_seen")));
+	assert_int_equal(num(m, "seen_ns"), 30 * NS_PER_S);
+	m = json_array_get(json_object_get(r, "moves"), 1);
+	assert_true(num(m, "id") == 8 && json_is_null(json_object_get(m, "seen_ns")));
+	r = ask(*state, "history", "'service':'web'");
+	assert_string_equal(str(r, "note"), "f is not written");
+	assert_int_equal(json_array_size(json_object_get(r, "moves")), 1);
+	r = ask(*state, "history", "'service':'mail'");
+	assert_int_equal(json_array_size(json_object_get(r, "moves")), 2);
+	r = ask(*state, "history", "'since_ns':4000000000");
+	assert_int_equal(json_array_size(json_object_get(r, "moves")), 1);
+	r = ask(*state, "history", "'since_ns':4000000001");
+	assert_int_equal(json_array_size(json_object_get(r, "moves")), 0);
+	assert_fails(*state, "history", "'service':'x'", RESEX_USAGE, "there is no service \"x\"");
+}
