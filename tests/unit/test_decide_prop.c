@@ -132,9 +132,11 @@ TEST(plans__random_clusters__break_no_promise)
 			whys[r.p.why]++;
 		}
 	}
-	for (int w = 0; w < DECIDE_WHYS; w++) /* the clusters are not all of one kind */
-		if (w != DECIDE_OVER_BUDGET && w != DECIDE_BACKS_OFF)
-			prop_assert(&p, w, whys[w] > 0);
+	/* Not all of one kind; chains, and nodes that go home, are rare. */
+	for (int w = DECIDE_MOVE; w <= DECIDE_MOVE_PREEMPTS; w++)
+		prop_assert(&p, w, whys[w] > 0);
+	for (int w = DECIDE_NO_SPARE; w <= DECIDE_STUCK; w++)
+		prop_assert(&p, w, whys[w] > 0);
 }
 
 /* Whatever the number of nodes and their capacities: there is nothing to gain. */
