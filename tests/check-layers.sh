@@ -371,6 +371,7 @@ src/lab/load_log_plant.c|#include "src/lab/load.h"|may not include src/lab/load.
 src/lab/main_plant.c|#include "src/sim/web.h"|may not include src/sim/web.h
 src/sim/web_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
 src/reconf/balance_plant.c|#include "src/load/index.h"|may not include src/load/index.h
+src/reconf/decide_plant.c|#include "src/reconf/move.h"|may not include src/reconf/move.h
 src/reconf/haproxy_text_plant.c|#include <sys/socket.h>|may not include <sys/socket.h>
 src/reconf/act_plant.c|#include "src/reconf/lock.h"|may not include src/reconf/lock.h
 src/reconf/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h

@@ -129,8 +129,8 @@ const char *move_result_text(enum move_result r)
 			"another balancer has just moved a node: the load is measured again",
 		[MOVE_CALM] = "the load is not high any more",
 		[MOVE_NO_DONOR] = "no service has a node to spare and less load",
-		[MOVE_NOT_WISHED] = "the node that was asked for does not serve the donor any "
-				    "more, or could not be counted",
+		[MOVE_NOT_WISHED] =
+			"the node asked for no longer serves the donor, or could not be counted",
 		[MOVE_BUSY] = "the services' locks were not acquired in time",
 		[MOVE_LATE] = "the locks' lease ended before the move",
 		[MOVE_NOT_NOTIFIED] = "another balancer could not be notified",

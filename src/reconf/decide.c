@@ -23,6 +23,11 @@ static uint64_t load_of(const struct decide_node *n)
 	return n->load < DECIDE_LOAD_MAX ? n->load : DECIDE_LOAD_MAX;
 }
 
+uint64_t decide_node_load(const struct decide_node *n)
+{
+	return n->known ? load_of(n) : DECIDE_LOAD_MAX + 1;
+}
+
 static bool counts(const struct decide_node *n, const struct decide_view *v)
 {
 	return n->alive && n->service < v->services;
@@ -69,6 +74,14 @@ static bool is_unknown(const struct decide_sum *s)
 	return s->known * 2 <= s->nodes && s->nodes;
 }
 
+bool decide_is_low(const struct decide_case *c, uint32_t service)
+{
+	const struct decide_sum *s = &c->sum[service];
+
+	return !is_unknown(s) &&
+	       (!decide_on(c->d, DECIDE_LOW) || s->load < c->v->service[service].low);
+}
+
 bool decide_high(const struct decide *d, const struct decide_view *v, uint32_t service)
 {
 	struct decide_sum sum[DECIDE_SERVICES_MAX];
@@ -86,25 +99,29 @@ uint32_t decide_load_after(const struct decide_sum *s, int64_t capacity)
 
 	if (after <= 0)
 		return s->work ? UINT32_MAX : 0;
+	if (s->known == 0 && s->nodes)
+		return UINT32_MAX;
 	load = (s->work + (uint64_t)after - 1) / (uint64_t)after;
 	return load < UINT32_MAX ? (uint32_t)load : UINT32_MAX;
 }
 
 bool decide_gains(const struct decide *d, uint32_t below, uint32_t load)
 {
+	/* Less, also with no margin: else services without any load would give each other nodes. */
 	return !decide_on(d, DECIDE_GAIN) ||
-	       (uint64_t)below * (1000 + d->conf.margin) <= (uint64_t)load * 1000;
+	       (below < load && (uint64_t)below * (1000ull + d->conf.margin) <= load * 1000ull);
 }
 
 /* --- donors -------------------------------------------------------------------------------- */
 
-enum decide_why decide_spares(const struct decide_case *c, uint32_t donor)
+enum decide_why decide_spares(const struct decide_case *c, uint32_t donor, uint32_t nodes,
+			      uint32_t to)
 {
-	const struct decide_service *taker = &c->v->service[c->taker], *s = &c->v->service[donor];
+	const struct decide_service *s = &c->v->service[donor];
 
-	if (c->sum[donor].nodes <= s->minimum)
+	if (nodes <= s->minimum)
 		return DECIDE_NO_SPARE;
-	if (c->sum[donor].nodes <= s->guarantee && taker->priority <= s->priority)
+	if (nodes <= s->guarantee && c->v->service[to].priority <= s->priority)
 		return DECIDE_GUARANTEED;
 	return DECIDE_MOVE;
 }
@@ -151,7 +168,7 @@ static struct offer best_node(const struct decide_case *c, uint32_t donor, bool 
 	for (uint32_t i = 0; i < c->v->nodes; i++) {
 		const struct decide_node *n = &c->v->node[i];
 		struct offer o = { DECIDE_MOVE, donor, i, 0, 0 };
-		uint64_t load = n->known ? load_of(n) : DECIDE_LOAD_MAX + 1;
+		uint64_t load = decide_node_load(n);
 
 		if (!counts(n, c->v) || n->service != donor)
 			continue;
@@ -176,17 +193,17 @@ static struct offer best_node(const struct decide_case *c, uint32_t donor, bool 
 
 static struct offer offer_of(const struct decide_case *c, uint32_t donor)
 {
-	struct offer o = { decide_spares(c, donor), donor, DECIDE_NODES_MAX, 0, 0 };
-	const struct decide_sum *s = &c->sum[donor];
+	struct offer o = { decide_spares(c, donor, c->sum[donor].nodes, c->taker), donor,
+			   DECIDE_NODES_MAX, 0, 0 };
 	enum decide_why by;
 
 	if (o.why != DECIDE_MOVE)
 		return o;
 	by = exempt(c, donor);
-	if (decide_on(c->d, DECIDE_LOW) && (is_unknown(s) || s->load >= c->v->service[donor].low))
-		o.why = DECIDE_NONE_LOW;
-	else
+	if (decide_is_low(c, donor))
 		o = best_node(c, donor, true);
+	else
+		o.why = DECIDE_NONE_LOW;
 	if (o.why == DECIDE_MOVE || by == DECIDE_MOVE)
 		return o;
 	/* It needs neither: what still hinders is the node. */
@@ -196,7 +213,10 @@ static struct offer offer_of(const struct decide_case *c, uint32_t donor)
 	return o;
 }
 
-/* Of moves the one for load comes first, then OWED, then PREEMPTS; of one kind the lower load. */
+/*
+ * Of moves the one for load comes first, then OWED, then PREEMPTS from the lowest priority; then
+ * the lower load.
+ */
 static bool is_better(const struct decide_case *c, const struct offer *a, const struct offer *b)
 {
 	uint32_t load_a = c->sum[a->donor].load, load_b = c->sum[b->donor].load;
@@ -209,6 +229,8 @@ static bool is_better(const struct decide_case *c, const struct offer *a, const 
 	if (a->why == DECIDE_MOVE_PREEMPTS &&
 	    c->v->service[a->donor].priority != c->v->service[b->donor].priority)
 		return c->v->service[a->donor].priority < c->v->service[b->donor].priority;
+	if (a->wait_ns != b->wait_ns)
+		return a->wait_ns < b->wait_ns;
 	return load_a < load_b;
 }
 
@@ -231,32 +253,48 @@ static struct offer best_offer(const struct decide_case *c)
 
 /* --- home ----------------------------------------------------------------------------------- */
 
-/* A node of the service that is furthest above its share, for one that is below its own. */
+/* May this node go to the taker because its service is above its share? By how much it is; 0: no */
+static uint32_t above_share(const struct decide_case *c, const struct decide_node *n)
+{
+	uint32_t nodes, share;
+
+	if (!counts(n, c->v) || n->service == c->taker || n->fixed || n->pending ||
+	    !(n->may >> c->taker & 1))
+		return 0;
+	nodes = c->sum[n->service].nodes;
+	share = c->v->service[n->service].share;
+	if (nodes <= share || decide_spares(c, n->service, nodes, c->taker) != DECIDE_MOVE)
+		return 0;
+	return nodes - share;
+}
+
+/* The least loaded node of the service that is furthest above its share. */
 static bool goes_home(const struct decide_case *c, struct decide_plan *p)
 {
 	const struct decide_service *taker = &c->v->service[c->taker];
-	uint32_t most = 0;
+	uint32_t nodes = c->sum[c->taker].nodes, most = 0, best = DECIDE_NODES_MAX;
+	uint64_t least = 0;
 
-	if (!decide_on(c->d, DECIDE_HOME) || c->sum[c->taker].nodes >= taker->share)
+	if (!decide_on(c->d, DECIDE_HOME) || nodes >= taker->share || nodes >= taker->maximum)
 		return false;
 	for (uint32_t i = 0; i < c->v->nodes; i++) {
 		const struct decide_node *n = &c->v->node[i];
-		const struct decide_service *s;
-		uint32_t above;
+		uint32_t above = above_share(c, n);
+		uint64_t load = decide_node_load(n);
 
-		if (!counts(n, c->v) || n->service == c->taker)
-			continue;
-		s = &c->v->service[n->service];
-		above = c->sum[n->service].nodes > s->share ? c->sum[n->service].nodes - s->share
-							    : 0;
-		if (above <= most || c->sum[n->service].nodes <= s->minimum || n->fixed ||
-		    n->pending || !(n->may >> c->taker & 1))
+		if (!above || above < most ||
+		    (above == most && (n->service != c->v->node[best].service || load >= least)))
 			continue;
 		most = above;
-		p->step[0] = (struct decide_step){ (uint16_t)c->taker, n->service, (uint16_t)i };
+		least = load;
+		best = i;
 	}
-	p->steps = most ? 1 : 0;
-	return most;
+	if (!most)
+		return false;
+	p->steps = 1;
+	p->step[0] = (struct decide_step){ (uint16_t)c->taker, c->v->node[best].service,
+					   (uint16_t)best };
+	return true;
 }
 
 /* --- the decision ---------------------------------------------------------------------------- */
@@ -311,7 +349,7 @@ static void decide_by_load(const struct decide_case *c, struct decide_plan *p)
 	} else {
 		o = best_offer(c);
 		take_offer(c, &o, p);
-		decide_chain(c, o.why == DECIDE_MOVE ? o.after : UINT32_MAX, p);
+		decide_chain(c, decide_is_move(o.why) ? o.after : UINT32_MAX, p);
 	}
 }
 
@@ -325,7 +363,7 @@ int decide(const struct decide *d, const struct decide_view *v, uint32_t service
 	   struct mono now, struct decide_plan *p)
 {
 	struct decide_case c = { .d = d, .v = v, .taker = service, .now = now };
-	int64_t frozen, wait_ns;
+	int64_t frozen, wait_ns = 0;
 
 	if (!is_valid(v, service))
 		return -EINVAL;
@@ -342,7 +380,8 @@ int decide(const struct decide *d, const struct decide_view *v, uint32_t service
 	} else if (high) {
 		decide_by_load(&c, p);
 	}
-	wait_ns = p->steps ? decide_over_budget(d, service, now) : 0;
+	if (p->steps && p->why != DECIDE_MOVE_HOME)
+		wait_ns = decide_over_budget(d, service, now);
 	if (wait_ns)
 		no_move(p, DECIDE_OVER_BUDGET, wait_ns);
 	return 0;
@@ -358,8 +397,7 @@ const char *decide_why_text(enum decide_why why)
 		[DECIDE_MOVE_PREEMPTS] =
 			"its load was high for T, and the donor has a lower priority",
 		[DECIDE_MOVE_CHAIN] =
-			"its load was high for T, and no node that is free may serve it: another "
-			"service gives it one, and gets one",
+			"its load was high for T, and another service gives it a node and gets one",
 		[DECIDE_MOVE_HOME] = "moves for load are frozen, and it has less than its share",
 		[DECIDE_CALM] = "its load was not high for T",
 		[DECIDE_UNKNOWN] = "the loads of half of its nodes or more are missing or stale",
@@ -368,12 +406,13 @@ const char *decide_why_text(enum decide_why why)
 		[DECIDE_OVER_BUDGET] = "it has used up its budget of moves",
 		[DECIDE_BACKS_OFF] = "it found no donor a short time ago, and asks again later",
 		[DECIDE_NO_SPARE] = "no other service has more nodes than its minimum",
-		[DECIDE_GUARANTEED] = "the others have no more than their guarantee, and no lower "
-				      "priority",
-		[DECIDE_NONE_LOW] = "no service that has nodes to spare has a low load",
+		[DECIDE_GUARANTEED] =
+			"the others have no more than their guarantee, and no lower priority",
+		[DECIDE_NONE_LOW] =
+			"no service that has nodes to spare is known to have a low load",
 		[DECIDE_MAY_NOT] = "no node of a service with a low load may serve it",
-		[DECIDE_STUCK] = "the nodes that may serve it are fixed, or their last move is not "
-				 "done yet",
+		[DECIDE_STUCK] =
+			"the nodes that may serve it are fixed, or their last move is pending",
 		[DECIDE_RESTS] = "the nodes that may serve it were moved a short time ago",
 		[DECIDE_NO_GAIN] = "no move would gain enough: the donor would be nearly as loaded",
 	};

@@ -16,24 +16,27 @@
  *				Wd / (Cd - c) x (1 + margin) <= Wt / Ct
  *			W: sum of load x capacity of a service's nodes; C: sum of their capacities;
  *			c: capacity of the node. While the work stays, this cannot hold for the
- *			move back
+ *			move back. Nodes of unknown load have the mean of the others. A service
+ *			without nodes has more load than any other; a donor gives its last node
+ *			only when that has no load
  *	REST		the node was not moved within `rest`
  *	BUDGET		the taker's token bucket has a token: `budget` of them come in budget_ns,
  *			and it holds no more
  *	REVERSAL	a service that gave a node within `rest` and takes one again is a reversal.
  *			DECIDE_REVERSALS of them within `freeze` freeze moves for load, for
  *			`freeze`, then twice as long each time, at most DECIDE_FREEZE_MAX times.
- *			If none came within `rest` of its end, the next one is `freeze` again.
+ *			If the first of them came `rest` after the end of the freeze before, or
+ *			later, it is `freeze` again.
  *			Nodes that change services during a freeze are no reversals
  *	HOME		while moves are frozen, nodes go home: from services above their share to
- *			services below theirs
+ *			services below theirs. Loads do not count, nor do REST and BUDGET
  *	BACKOFF		a service that found no donor asks again after 1, 2, 4 .. DECIDE_BACKOFF_MAX
- *			times check_ns
+ *			times check_ns. A move ends that, and so does a load that is not high
  *	CAPACITY	nodes are weighed by their capacity; without it all count as 1000
  *
  * The papers name quality of service as future work. Here a service has a priority:
  *
- *	minimum		no donor gives its last `minimum` nodes, to nobody
+ *	minimum		no donor gives one of its last `minimum` nodes to anybody
  *	guarantee	a donor gives a node at or below it only to a service of higher priority.
  *			A service whose load was high for T and that has less than its guarantee
  *			needs no LOW and no GAIN: it takes from a service above its own guarantee
@@ -41,10 +44,16 @@
  *			either (it preempts), but does need BUDGET and REST
  *	maximum		a taker at its maximum takes none
  *
+ * The donor is the one of lowest load against which LOW and GAIN hold; if there is none, one that
+ * owes the taker a node, then one of the lowest priority. It gives its least loaded free node.
+ *
  * A node serves only services of its `may`. If no node of a donor may serve the taker, a chain is
  * looked for: A gives to B, and B to C, at most DECIDE_STEPS_MAX steps, in this order, so that each
- * service keeps its minimum after each step. Its gain must be greater than that of the best single
- * move, by margin. Only the first step is to be made: then decide() is asked again.
+ * service keeps its minimum after each step. All rules hold for each step, LOW and GAIN too,
+ * whatever C is owed and its priority is: A and B could each give to C, B when it has the node that
+ * it gets. B is below its maximum, and no load becomes high. After the chain, the most loaded of A
+ * and B must have less load than the donor of the best single move, by margin. Only the first step
+ * is to be made: then decide() is asked again, and B is a donor like any other.
  */
 #ifndef RESEX_RECONF_DECIDE_H
 #define RESEX_RECONF_DECIDE_H
@@ -114,7 +123,6 @@ struct decide_conf {
 /* Of one balancer host. Its owner zeroes nothing by hand: decide_init(). */
 struct decide {
 	struct decide_conf conf;
-	bool seen; /* decide_seen() was called */
 	struct decide_past_service {
 		bool gave, back_off;
 		struct mono gave_at; /* the newest node that went */
@@ -129,7 +137,7 @@ struct decide {
 		struct mono moved_at;
 	} node[DECIDE_NODES_MAX];
 	struct mono reversal[DECIDE_REVERSALS]; /* the newest ones, a ring */
-	uint32_t reversals;			/* in all */
+	uint32_t reversals;			/* since the newest freeze */
 	bool frozen_once;
 	struct mono frozen_until;
 	uint32_t freeze; /* times freeze_ns, of the newest freeze */
@@ -151,10 +159,10 @@ enum decide_why {
 	/* The nearest of all donors, in this order; each of these backs off: */
 	DECIDE_NO_SPARE,   /* every other service is at its minimum */
 	DECIDE_GUARANTEED, /* those above it are at their guarantee, and not of lower priority */
-	DECIDE_NONE_LOW,   /* every service with nodes to spare has a load that is not low */
+	DECIDE_NONE_LOW,   /* no service with nodes to spare has a load that is known and low */
 	DECIDE_MAY_NOT,	   /* none of their nodes may serve it, and there is no chain */
-	DECIDE_STUCK,	   /* they are fixed, or their last move is pending */
-	DECIDE_RESTS,	   /* the nodes that would do were moved a short time ago */
+	DECIDE_STUCK,	   /* those that may are fixed, or their last move is pending */
+	DECIDE_RESTS,	   /* those that could go were moved a short time ago */
 	DECIDE_NO_GAIN,	   /* no node would make the donor less loaded than the taker by margin */
 	DECIDE_WHYS,
 };
@@ -166,8 +174,10 @@ struct decide_plan {
 		uint16_t taker, donor, node; /* indexes */
 	} step[DECIDE_STEPS_MAX];
 	/*
-	 * Of no move: donor is the service that came nearest, DECIDE_NO_SERVICE: there is none; and
-	 * after is what the move would have brought. In 1/1000; 0: not computed.
+	 * Of a move: the donor of step[0], and the loads before and after all steps. Of no move:
+	 * donor is the service that came nearest, DECIDE_NO_SERVICE: there is none; and after is
+	 * what the move would have brought. In 1/1000, UINT32_MAX as of decide_load(); 0: not
+	 * computed.
 	 */
 	uint16_t donor;
 	uint32_t taker_before, donor_before, taker_after, donor_after;
@@ -177,16 +187,21 @@ struct decide_plan {
 void decide_init(struct decide *d, const struct decide_conf *c);
 /*
  * A scan: which nodes have changed their services since the scan before, whoever moved them. The
- * first one only notes where they are.
+ * first one only notes where they are. Nodes and services keep their indexes from scan to scan:
+ * when the configuration changes, begin anew with decide_init().
  */
 void decide_seen(struct decide *d, const struct decide_view *v, struct mono now);
 /*
  * Should service get a node? high: its load was high for T. 0 with *p; -EINVAL: v or service is
- * out of range. Changes nothing: call decide_asked() with the plan that is carried out.
+ * out of range. Changes nothing: call decide_asked() with the plan that is carried out. While moves
+ * are frozen, ask for each service, also if its load is not high: HOME.
  */
 int decide(const struct decide *d, const struct decide_view *v, uint32_t service, bool high,
 	   struct mono now, struct decide_plan *p);
-/* p was decided for service and is carried out, or was no move: takes a token, or backs off. */
+/*
+ * p was decided for service and is carried out, or was no move: takes a token (not to go home), or
+ * backs off.
+ */
 void decide_asked(struct decide *d, uint32_t service, const struct decide_plan *p, struct mono now);
 
 /* Mean load of a service, 1/1000, weighed by capacity. UINT32_MAX: no nodes, or no known loads. */

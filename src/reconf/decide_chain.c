@@ -6,8 +6,10 @@
  *
  *	path: taker <- via[0] <- via[1] .. <- donor, a node for each arrow
  *
- * Only the donor loses capacity, so only it must have nodes to spare, and a low load. A service on
- * the way gets a node before it gives one: it keeps its minimum, but needs room below its maximum.
+ * Only the donor loses capacity, so only it must have a node to spare. A service on the way gets a
+ * node before it gives one: then it must have one to spare, and before that room below its maximum.
+ * LOW and GAIN hold for all of them: when the first step is made, the next one is a move like any
+ * other. No load becomes high: else a service would take its node back before the next step.
  */
 #include "src/reconf/decide_priv.h"
 
@@ -15,11 +17,6 @@
 struct edges {
 	uint16_t best[DECIDE_SERVICES_MAX][DECIDE_SERVICES_MAX];
 };
-
-static uint32_t load_of(const struct decide_node *n)
-{
-	return n->known ? n->load : UINT32_MAX;
-}
 
 static void find_edges(const struct decide_case *c, struct edges *e)
 {
@@ -34,7 +31,8 @@ static void find_edges(const struct decide_case *c, struct edges *e)
 			uint16_t *best = &e->best[n->service][to];
 
 			if (to != n->service && decide_goes(c, i, to) == DECIDE_MOVE &&
-			    (*best == DECIDE_NODES_MAX || load_of(n) < load_of(&c->v->node[*best])))
+			    (*best == DECIDE_NODES_MAX ||
+			     decide_node_load(n) < decide_node_load(&c->v->node[*best])))
 				*best = (uint16_t)i;
 		}
 	}
@@ -45,20 +43,16 @@ static int64_t capacity_of(const struct decide_case *c, uint32_t node)
 	return (int64_t)decide_capacity(c->d, &c->v->node[node]);
 }
 
-/* A service that gets one node and gives another: its load then; UINT32_MAX: it has no room. */
-static uint32_t load_on_the_way(const struct decide_case *c, uint32_t s, uint32_t gets,
-				uint32_t gives)
+/*
+ * May a service that has so many nodes, and so much load after it, give one to the service `to`,
+ * for the taker?
+ */
+static bool gives(const struct decide_case *c, uint32_t s, uint32_t nodes, uint32_t after,
+		  uint32_t to)
 {
-	if (c->sum[s].nodes + 1 > c->v->service[s].maximum || !c->sum[s].nodes)
-		return UINT32_MAX;
-	return decide_load_after(&c->sum[s], capacity_of(c, gets) - capacity_of(c, gives));
-}
-
-/* May the service give its node at the end of a chain? */
-static bool is_donor(const struct decide_case *c, uint32_t s)
-{
-	return decide_spares(c, s) == DECIDE_MOVE && c->sum[s].known * 2 > c->sum[s].nodes &&
-	       (!decide_on(c->d, DECIDE_LOW) || c->sum[s].load < c->v->service[s].low);
+	return after < c->v->service[s].high && decide_gains(c->d, after, c->sum[c->taker].load) &&
+	       decide_spares(c, s, nodes, to) == DECIDE_MOVE &&
+	       decide_spares(c, s, nodes, c->taker) == DECIDE_MOVE;
 }
 
 /* The chain that is tried, from the taker on, and the best one. */
@@ -72,6 +66,21 @@ struct search {
 	struct decide_plan *p;
 	bool found;
 };
+
+/*
+ * The last service of the path gives its node when it has got another one: its load then.
+ * UINT32_MAX: it may not.
+ */
+static uint32_t load_on_the_way(const struct search *x, uint32_t gets)
+{
+	uint32_t s = x->path[x->n - 1], to = x->path[x->n - 2], nodes = x->c->sum[s].nodes;
+	int64_t more = capacity_of(x->c, gets) - capacity_of(x->c, x->e->best[s][to]);
+	uint32_t after = decide_load_after(&x->c->sum[s], more);
+
+	if (nodes >= x->c->v->service[s].maximum || !gives(x->c, s, nodes + 1, after, to))
+		return UINT32_MAX;
+	return after;
+}
 
 static bool is_on_path(const struct search *x, uint32_t s)
 {
@@ -111,14 +120,13 @@ static void try_donor(struct search *x, uint32_t donor)
 	const struct decide_case *c = x->c;
 	uint32_t last = x->path[x->n - 1], node = x->e->best[donor][last], way, after;
 
-	/* What this service gives is known, and only now what it gets. */
-	way = load_on_the_way(c, last, node, x->e->best[last][x->path[x->n - 2]]);
+	way = load_on_the_way(x, node);
 	after = decide_load_after(&c->sum[donor], -capacity_of(c, node));
 	if (way < x->worst[x->n - 1])
 		way = x->worst[x->n - 1];
 	if (after > way)
 		way = after;
-	if (is_donor(c, donor) && way < x->most && decide_gains(c->d, way, c->sum[c->taker].load))
+	if (way < x->most && gives(c, donor, c->sum[donor].nodes, after, last))
 		take_chain(x, donor, way);
 }
 
@@ -129,8 +137,7 @@ static void step_to(struct search *x, uint32_t s)
 	uint32_t last = x->path[x->n - 1], worst = x->worst[x->n - 1], way;
 
 	if (x->n > 1) {
-		way = load_on_the_way(x->c, last, x->e->best[s][last],
-				      x->e->best[last][x->path[x->n - 2]]);
+		way = load_on_the_way(x, x->e->best[s][last]);
 		worst = way > worst ? way : worst;
 	}
 	x->path[x->n] = s;
@@ -146,13 +153,25 @@ static void extend(struct search *x)
 	uint32_t last = x->path[x->n - 1];
 
 	for (uint32_t s = 0; s < x->c->v->services; s++) {
-		if (x->e->best[s][last] == DECIDE_NODES_MAX || is_on_path(x, s))
+		if (x->e->best[s][last] == DECIDE_NODES_MAX || is_on_path(x, s) ||
+		    !decide_is_low(x->c, s))
 			continue;
-		if (x->n > 1)
+		/* One that can give to the taker itself needs no chain. */
+		if (x->n > 1 && x->e->best[s][x->c->taker] == DECIDE_NODES_MAX)
 			try_donor(x, s);
 		if (x->n < DECIDE_STEPS_MAX)
 			step_to(x, s);
 	}
+}
+
+/* Is there one that has a node to spare, which cannot go to the taker itself? */
+static bool any_donor(const struct decide_case *c, const struct edges *e)
+{
+	for (uint32_t s = 0; s < c->v->services; s++)
+		if (s != c->taker && e->best[s][c->taker] == DECIDE_NODES_MAX &&
+		    decide_spares(c, s, c->sum[s].nodes, c->taker) == DECIDE_MOVE)
+			return true;
+	return false;
 }
 
 bool decide_chain(const struct decide_case *c, uint32_t single, struct decide_plan *p)
@@ -160,11 +179,11 @@ bool decide_chain(const struct decide_case *c, uint32_t single, struct decide_pl
 	struct search x = { .c = c, .n = 1, .most = UINT32_MAX, .p = p };
 	struct edges e;
 
-	if (c->v->services < 3 || !c->sum[c->taker].nodes)
-		return false;
 	if (single != UINT32_MAX)
-		x.most = (uint32_t)((uint64_t)single * 1000 / (1000 + c->d->conf.margin));
+		x.most = (uint32_t)((uint64_t)single * 1000 / (1000ull + c->d->conf.margin));
 	find_edges(c, &e);
+	if (!any_donor(c, &e))
+		return false;
 	x.e = &e;
 	x.path[0] = c->taker;
 	extend(&x);

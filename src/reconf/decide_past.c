@@ -43,33 +43,46 @@ static void note_reversal(struct decide *d, struct mono now)
 		freeze(d, now);
 }
 
-static void note_move(struct decide *d, uint32_t from, uint32_t to, struct mono now)
+/* Has this node gone from a service to another one since the scan before? */
+static bool has_moved(const struct decide *d, const struct decide_view *v, uint32_t i)
 {
-	struct decide_past_service *giver = &d->service[from], *taker = &d->service[to];
-	bool back = taker->gave && mono_sub(now, taker->gave_at) <= d->conf.rest_ns;
+	uint16_t service = v->node[i].service, was = d->node[i].service;
 
-	giver->gave = true;
-	giver->gave_at = now;
-	/* Nodes that go home during a freeze go back on purpose. */
-	if (back && !decide_frozen(d, now))
-		note_reversal(d, now);
+	/* A node that serves nothing now is compared when it serves something again. */
+	return service < DECIDE_SERVICES_MAX && was != DECIDE_NO_SERVICE && service != was;
+}
+
+static void note_move(struct decide *d, uint32_t i, struct mono now)
+{
+	struct decide_past_node *past = &d->node[i];
+
+	d->service[past->service].gave = true;
+	d->service[past->service].gave_at = now;
+	past->moved = true;
+	past->moved_at = now;
 }
 
 void decide_seen(struct decide *d, const struct decide_view *v, struct mono now)
 {
-	for (uint32_t i = 0; i < v->nodes && i < DECIDE_NODES_MAX; i++) {
-		struct decide_past_node *past = &d->node[i];
-		uint16_t service = v->node[i].service;
+	uint32_t nodes = v->nodes < DECIDE_NODES_MAX ? v->nodes : DECIDE_NODES_MAX;
 
-		/* A node that serves nothing now is compared when it serves something again. */
-		if (service >= DECIDE_SERVICES_MAX || service == past->service)
+	/* First who takes: of what one scan shows, it is not known what was first. */
+	for (uint32_t i = 0; i < nodes; i++) {
+		const struct decide_past_service *taker;
+
+		if (!has_moved(d, v, i))
 			continue;
-		if (past->service != DECIDE_NO_SERVICE) {
-			past->moved = true;
-			past->moved_at = now;
-			note_move(d, past->service, service, now);
-		}
-		past->service = service;
+		taker = &d->service[v->node[i].service];
+		/* Nodes that go home during a freeze go back on purpose. */
+		if (taker->gave && mono_sub(now, taker->gave_at) <= d->conf.rest_ns &&
+		    !decide_frozen(d, now))
+			note_reversal(d, now);
+	}
+	for (uint32_t i = 0; i < nodes; i++) {
+		if (has_moved(d, v, i))
+			note_move(d, i, now);
+		if (v->node[i].service < DECIDE_SERVICES_MAX)
+			d->node[i].service = v->node[i].service;
 	}
 }
 
@@ -141,7 +154,7 @@ void decide_asked(struct decide *d, uint32_t service, const struct decide_plan *
 {
 	struct decide_past_service *past = &d->service[service];
 
-	if (decide_is_move(p->why)) {
+	if (decide_is_move(p->why) && p->why != DECIDE_MOVE_HOME) {
 		past->tokens_ns = tokens_now(d, past, now) - token_ns(d);
 		past->filled = now;
 	}

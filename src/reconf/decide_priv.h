@@ -31,9 +31,14 @@ static inline bool decide_nearer(enum decide_why a, enum decide_why b)
 }
 
 uint64_t decide_capacity(const struct decide *d, const struct decide_node *n);
+/* For a choice among nodes: one whose load is not known comes last. */
+uint64_t decide_node_load(const struct decide_node *n);
 void decide_sums(const struct decide *d, const struct decide_view *v,
 		 struct decide_sum sum[static DECIDE_SERVICES_MAX]);
-/* The load of a service that gets or gives so much capacity; UINT32_MAX: nothing is left. */
+/*
+ * The load of a service that gets or gives so much capacity. UINT32_MAX: nothing is left for its
+ * load, or its load is not known.
+ */
 uint32_t decide_load_after(const struct decide_sum *s, int64_t capacity);
 /* Is a load below another one by margin, or does the rule GAIN not count? */
 bool decide_gains(const struct decide *d, uint32_t below, uint32_t load);
@@ -48,10 +53,13 @@ struct decide_case {
 };
 
 /*
- * Does the donor have a node to spare for the taker: by its minimum, and by guarantee and
- * priorities? DECIDE_MOVE, or DECIDE_NO_SPARE or DECIDE_GUARANTEED.
+ * Does a donor with so many nodes have one to spare for a service: by its minimum, and by guarantee
+ * and priorities? DECIDE_MOVE, or DECIDE_NO_SPARE or DECIDE_GUARANTEED.
  */
-enum decide_why decide_spares(const struct decide_case *c, uint32_t donor);
+enum decide_why decide_spares(const struct decide_case *c, uint32_t donor, uint32_t nodes,
+			      uint32_t to);
+/* Is the load of a service known, and low, if the rule LOW counts? */
+bool decide_is_low(const struct decide_case *c, uint32_t service);
 /* May the node go to a service now? DECIDE_MOVE, or DECIDE_MAY_NOT, DECIDE_STUCK, DECIDE_RESTS. */
 enum decide_why decide_goes(const struct decide_case *c, uint32_t node, uint32_t to);
 

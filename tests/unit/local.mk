@@ -513,7 +513,8 @@ tests_unit_test_transport_tcp_LDADD = $(TCP_LIBS)
 endif
 
 if CMOCKA
-UNIT_PROTO = tests/unit/test_act_agent tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_haproxy_text tests/unit/test_lock \
+UNIT_PROTO = tests/unit/test_act_agent tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_decide tests/unit/test_decide_chain \
+	tests/unit/test_decide_past tests/unit/test_decide_prop tests/unit/test_haproxy_text tests/unit/test_lock \
 	tests/unit/test_move tests/unit/test_move_locks tests/unit/test_move_sweep tests/unit/test_move_wish
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
@@ -530,6 +531,14 @@ tests_unit_test_choose_SOURCES = tests/unit/test_choose.c tests/unit/prop.h \
 tests_unit_test_choose_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_counter_SOURCES = tests/unit/test_counter.c tests/unit/prop.h tests/unit/shared_rig.h
 tests_unit_test_counter_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
+tests_unit_test_decide_SOURCES = tests/unit/test_decide.c tests/unit/decide_rig.h tests/unit/prop.h
+tests_unit_test_decide_LDADD = libreconf.a $(UNIT_LIBS)
+tests_unit_test_decide_chain_SOURCES = tests/unit/test_decide_chain.c tests/unit/decide_rig.h tests/unit/prop.h
+tests_unit_test_decide_chain_LDADD = libreconf.a $(UNIT_LIBS)
+tests_unit_test_decide_past_SOURCES = tests/unit/test_decide_past.c tests/unit/decide_rig.h tests/unit/prop.h
+tests_unit_test_decide_past_LDADD = libreconf.a $(UNIT_LIBS)
+tests_unit_test_decide_prop_SOURCES = tests/unit/test_decide_prop.c tests/unit/decide_rig.h tests/unit/prop.h
+tests_unit_test_decide_prop_LDADD = libreconf.a $(UNIT_LIBS)
 tests_unit_test_lock_SOURCES = tests/unit/test_lock.c tests/unit/steps.h tests/unit/lock_rig.h tests/unit/prop.h \
 	tests/unit/shared_rig.h
 tests_unit_test_lock_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
