@@ -59,7 +59,8 @@ static bool take(struct worker *w, struct guest_node *g, const struct guest_load
 		return false;
 	}
 	g->page_rc = load_claim_take(&g->claim, &of->page, of->vcpus, at);
-	if (source != g->claim.record.source) /* its times begin anew, and must be proven again */
+	/* Also when it has none any more: its times begin anew, and must be proven again. */
+	if (source != g->claim.record.source)
 		g->agree.began = g->agree.proven = false;
 	if (g->page_rc == 1)
 		compare(w, g, r);
@@ -92,7 +93,7 @@ bool worker_claim(struct worker *w, struct guest_node *g, const struct guest_loa
 	is_new = take(w, g, of, r);
 	if (g->agree.disagrees && !disagreed)
 		tell_lie(w, g, now, wall_ns);
-	g->believed = load_agree_believed(&g->agree) && g->claim.record.beat;
+	g->believed = load_agree_believed(&g->agree); /* then there is a record, too */
 	if (!g->believed) {
 		if (g->agree.disagrees)
 			r->flags |= LOAD_DISAGREES;

@@ -44,7 +44,7 @@ static bool look_at(struct worker *w, struct guest_node *g, uint32_t n, struct m
 	if (n >= LOAD_CPUS_MAX || w->sched_ops->vcpu(w->sched, g->domid, n, &v) || make_room(g, n))
 		return false;
 	c = &g->vcpu[n];
-	since = c->wait.began ? mono_sub(now, c->at) : 0;
+	since = mono_sub(now, c->at); /* at the first look of no meaning: it begins the times */
 	c->at = now;
 	/* In a paused domain, VCPUs that are not blocked do not wait either. */
 	if (v.online && !v.blocked && !g->rests)

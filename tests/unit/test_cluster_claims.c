@@ -367,6 +367,20 @@ TEST_WITH(claim__without_a_page_or_half_written__is_the_hypervisors, open_rig, c
 	assert_int_equal(alarms(g), 0);
 }
 
+TEST_WITH(claim__of_a_page_that_is_empty_again__is_the_hypervisors, open_rig, close_rig)
+{
+	struct rig *g = *state;
+
+	pass(g, 1500 * MS);
+	is_agent(g);
+	g->stands = true;
+	g->page.record = (struct load_record){ .beat = 0 };
+	pass(g, 500 * MS);
+	is_hv(g, 0);
+	assert_string_equal(sources(g)->why, "nothing is written yet");
+	assert_int_equal(alarms(g), 0);
+}
+
 TEST_WITH(claim__of_another_domain_of_the_name__begins_anew, open_rig, close_rig)
 {
 	struct rig *g = *state;

@@ -540,6 +540,7 @@ TEST_WITH(guest__that_starts_again__has_a_new_history, guest_nodes, finish)
 		site_settle(s, 1);
 		guests_pass(s, 2 * NS_PER_S);
 		assert_in_range(at[3].beat, 85, 100); /* from 1 again */
+		assert_int_equal(node_at(s, 2, NODE_A).state, CLUSTER_NODE_FRESH);
 		assert_int_equal(node_at(s, 2, NODE_A).index, 750);
 		rig_destroy(s->at[1].g, lives[i].domid);
 		site_settle(s, 1);
