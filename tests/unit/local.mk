@@ -137,7 +137,7 @@ UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sa
 	tests/unit/test_agree tests/unit/test_cluster_reload \
 	tests/unit/test_cluster tests/unit/test_cluster_claims tests/unit/test_cluster_loads tests/unit/test_cluster_locks tests/unit/test_cluster_thread \
 	tests/unit/test_cluster_moves tests/unit/test_cluster_history \
-	tests/unit/test_balancer tests/unit/test_cluster_balance tests/unit/test_cluster_balances \
+	tests/unit/test_balancer tests/unit/test_cluster_balance tests/unit/test_cluster_balances tests/unit/test_cluster_agent \
 	tests/unit/test_cluster_reconf \
 	tests/unit/test_guests_rings tests/unit/test_guests_store tests/unit/test_guests_sim tests/unit/test_guests_log \
 	tests/unit/test_guests_caps tests/unit/test_own tests/unit/test_control_proto tests/unit/test_control_cmds \
@@ -220,8 +220,10 @@ tests_unit_test_cluster_reconf_SOURCES = tests/unit/test_cluster_reconf.c \
 	tests/unit/cluster_conf_rig.h
 tests_unit_test_cluster_reconf_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(UNIT_LIBS) \
 	$(JANSSON_LIBS)
-tests_unit_test_cluster_balances_SOURCES = tests/unit/test_cluster_balances.c tests/fakes/fake_haproxy.c \
-	tests/fakes/fake_haproxy.h $(CLUSTER_RIG)
+BALANCES_RIG = tests/unit/balances_rig.h tests/fakes/fake_haproxy.c tests/fakes/fake_haproxy.h $(CLUSTER_RIG)
+tests_unit_test_cluster_agent_SOURCES = tests/unit/test_cluster_agent.c $(BALANCES_RIG)
+tests_unit_test_cluster_agent_LDADD = $(GUESTS_LIBS)
+tests_unit_test_cluster_balances_SOURCES = tests/unit/test_cluster_balances.c $(BALANCES_RIG)
 tests_unit_test_cluster_balances_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_moves_SOURCES = tests/unit/test_cluster_moves.c $(CLUSTER_RIG)
 tests_unit_test_cluster_moves_LDADD = $(GUESTS_LIBS)
