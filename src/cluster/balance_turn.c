@@ -393,7 +393,13 @@ void balancer_see_server(const struct balancer *b, uint32_t k, struct cluster_se
 
 /* --- open and close --------------------------------------------------------------------------- */
 
-static int open_act(struct balancer *b, int64_t scan_ns)
+/* So long an agent answers what was put: two turns, and the time that one may take. */
+static int64_t hold_ns(const struct cluster_conf *conf)
+{
+	return 2 * conf->load.scan_ns + TURN_MAX_NS;
+}
+
+static int open_act(struct balancer *b, const struct cluster_conf *conf)
 {
 	struct act_conf *c = calloc(1, sizeof(*c));
 	int rc;
@@ -406,13 +412,13 @@ static int open_act(struct balancer *b, int64_t scan_ns)
 	c->servers = b->n;
 	c->port = (uint16_t)b->conf.port;
 	c->timeout_ns = TURN_MAX_NS;
-	c->hold_ns = 2 * scan_ns + TURN_MAX_NS;
+	c->hold_ns = hold_ns(conf);
 	rc = b->ops->open(&b->act, c);
 	free(c);
 	return rc;
 }
 
-void balancer_find_nodes(struct balancer *b, const struct cluster_conf *conf)
+static void find_nodes(struct balancer *b, const struct cluster_conf *conf)
 {
 	const struct cluster_node *n = NULL;
 
@@ -421,6 +427,13 @@ void balancer_find_nodes(struct balancer *b, const struct cluster_conf *conf)
 		strcpy(b->server[b->n], n->server);
 		b->node[b->n++] = (uint32_t)(n - conf->node);
 	}
+}
+
+void balancer_reload(struct balancer *b, const struct cluster_conf *conf)
+{
+	find_nodes(b, conf);
+	if (b->ops->hold)
+		b->ops->hold(b->act, hold_ns(conf));
 }
 
 int balancer_open(struct balancer **out, const struct cluster_conf *conf, uint32_t i,
@@ -434,11 +447,11 @@ int balancer_open(struct balancer **out, const struct cluster_conf *conf, uint32
 	b->conf = conf->balance[i];
 	b->mode = (enum cluster_balance_mode)b->conf.mode;
 	strcpy(b->service, cluster_service_at(conf, b->conf.service)->name);
-	balancer_find_nodes(b, conf);
+	find_nodes(b, conf);
 	b->turn_due = b->heard = b->fresh = now;
 	forget_wanted(b);
 	b->ops = b->conf.by == CLUSTER_BY_AGENT ? &act_agent : &act_haproxy;
-	rc = open_act(b, conf->load.scan_ns);
+	rc = open_act(b, conf);
 	if (rc)
 		balancer_close(b);
 	else

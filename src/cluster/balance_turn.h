@@ -67,8 +67,11 @@ struct balancer {
 int balancer_open(struct balancer **b, const struct cluster_conf *conf, uint32_t i,
 		  struct mono now);
 void balancer_close(struct balancer *b);
-/* conf is another one, with the same balance and nodes of the service. */
-void balancer_find_nodes(struct balancer *b, const struct cluster_conf *conf);
+/*
+ * conf is another one, with the same balance and nodes of the service. They may be at other places
+ * of its list, and load.scan may be another.
+ */
+void balancer_reload(struct balancer *b, const struct cluster_conf *conf);
 
 /* What a turn works with. */
 struct balance_world {

@@ -213,7 +213,7 @@ void balances_reload(struct balances *s, const struct cluster_conf *conf, struct
 
 		if (was && cluster_same_balance(from, conf, service)) {
 			s->at[i] = was;
-			balancer_find_nodes(was, conf);
+			balancer_reload(was, conf);
 			continue;
 		}
 		replace(s, i, was, now, wall_ns);

@@ -113,6 +113,8 @@ struct act_ops {
 	 */
 	int (*put)(struct act *a, const uint16_t *weight, struct mono now);
 	void (*see)(const struct act *a, struct act_seen *s);
+	/* By agent: conf.hold_ns is this from the next put on. NULL: it has none. */
+	void (*hold)(struct act *a, int64_t hold_ns);
 };
 
 #endif

@@ -411,6 +411,11 @@ static int agent_put(struct act *a, const uint16_t *weight, struct mono now)
 	return 0;
 }
 
+static void agent_hold(struct act *a, int64_t hold_ns)
+{
+	a->conf.hold_ns = hold_ns;
+}
+
 static void note(const struct act *a, char *text, size_t size)
 {
 	bool wrong = a->wrong[0] && mono_sub(a->now, a->wrong_at) < gone_ns;
@@ -454,4 +459,5 @@ const struct act_ops act_agent = {
 	.read = agent_read,
 	.put = agent_put,
 	.see = agent_see,
+	.hold = agent_hold,
 };

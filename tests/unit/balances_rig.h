@@ -109,12 +109,17 @@ static inline void set_mode(struct sites *s, enum cluster_balance_mode mode)
 	assert_int_equal(cluster_balance_set(s->at[1].c, 0, mode), 0);
 }
 
-static inline void reload(struct sites *s, const char *more)
+static inline void reload_with(struct sites *s, const char *more, const char *services)
 {
 	uint64_t ticket;
 
-	assert_int_equal(site_reload(s, 1, SITES, more, SITE_SERVICES, &ticket), 0);
+	assert_int_equal(site_reload(s, 1, SITES, more, services, &ticket), 0);
 	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+}
+
+static inline void reload(struct sites *s, const char *more)
+{
+	reload_with(s, more, SITE_SERVICES);
 }
 
 static inline uint64_t balance_events(struct sites *s)

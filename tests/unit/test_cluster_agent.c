@@ -121,6 +121,25 @@ RIG_TEST(agent__end__waits_until_haproxy_has_asked_or_three_seconds)
 				   "web: the weights that resexd has set are still there"));
 }
 
+/* Turns come each 3 s then: what was put must be answered until the next one. */
+RIG_TEST(agent__reload_with_longer_turns__answers_until_the_next_one)
+{
+	char text[1024], longer[1100];
+	uint16_t port = with_port(text, sizeof(text), ", \"mode\": \"act\"");
+	struct sites *s = open_sites(state, 2, text);
+
+	busy[1] = 900;
+	sites_pass(s, 100 * MS);
+	site_until(s, answers(s, port, "1%\n", "100%\n"));
+	/* A change of load.scan alone is none: a service comes with it. */
+	snprintf(longer, sizeof(longer), "%s, \"load\": {\"scan\": \"3s\"}", text);
+	reload_with(s, longer, SITE_SERVICES ", {\"name\": \"new\", \"number\": 7}");
+	for (int i = 0; i < 100; i++) {
+		sites_pass(s, 100 * MS);
+		assert_string_not_equal(ask(s, port, "s1"), "\n");
+	}
+}
+
 RIG_TEST(agent__reload_from_weights__restores_those_first)
 {
 	struct fake_process *p = fake_haproxy_run("be", 2, CONFIGURED);
