@@ -293,7 +293,7 @@ int main(int argc, char **argv)
 	m->times = strcmp(c.backend, "verbs") ? &fast : &slow;
 	m->rng = c.generation << 8 | c.self;
 	c.deadline_ns = m->times->deadline_ns;
-	rc = region_words(words, c.generation);
+	rc = region_words(words, c.generation, NULL);
 	for (uint32_t n = 0; n < HOST_NODES && has_nodes(c.self); n++)
 		words[region_node_offset(n) / 8] = region_word(begins(n), region_seq(0, 1));
 	if (!rc)
