@@ -397,12 +397,14 @@ tests_unit_test_benchex_plan_LDADD = libbenchex.a libcore.a $(UNIT_LIBS)
 endif
 
 if CMOCKA
-UNIT_REGION = tests/unit/test_record tests/unit/test_region tests/unit/test_peers \
+UNIT_REGION = tests/unit/test_nodes_file tests/unit/test_record tests/unit/test_region tests/unit/test_peers \
 	tests/unit/test_peers_nodes tests/unit/test_peers_shm tests/unit/test_region_page tests/unit/test_region_golden \
 	tests/unit/test_runner tests/unit/test_recovery
 check_PROGRAMS += $(UNIT_REGION)
 TESTS += $(UNIT_REGION)
 
+tests_unit_test_nodes_file_SOURCES = tests/unit/test_nodes_file.c tests/unit/prop.h tests/unit/tmpdir.h
+tests_unit_test_nodes_file_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/prop.h
 tests_unit_test_record_LDADD = libreconf.a libshared.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_region_SOURCES = tests/unit/test_region.c tests/unit/prop.h
