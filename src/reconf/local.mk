@@ -9,6 +9,7 @@ libreconf_a_SOURCES = \
 	src/reconf/choose.c \
 	src/reconf/counter.c src/reconf/counter.h \
 	src/reconf/haproxy_text.c src/reconf/haproxy_text.h \
+	src/reconf/keep.c src/reconf/keep.h \
 	src/reconf/lock.c src/reconf/lock.h \
 	src/reconf/move.c src/reconf/move.h \
 	src/reconf/move_locks.c \

@@ -53,12 +53,17 @@ static void start_node_cas(struct move *m);
  */
 static void choose_node(struct move *m, struct mono now, struct step_out *out)
 {
-	bool ok[MOVE_NODES_MAX];
+	bool read[MOVE_NODES_MAX], ok[MOVE_NODES_MAX];
+	uint32_t other;
 
-	for (uint32_t i = 0; i < m->in->nodes; i++)
-		ok[i] = m->at[i] == AT_DONE && m->in->node[i].alive;
+	for (uint32_t i = 0; i < m->in->nodes; i++) {
+		read[i] = m->at[i] == AT_DONE && m->in->node[i].alive;
+		ok[i] = read[i] && m->kept[i];
+	}
 	if (move_choose(m->in, ok, m->word, m->donor, &m->chosen) < 0) {
-		move_unlock(m, MOVE_NO_DONOR, now, out);
+		bool spare = move_choose(m->in, read, m->word, m->donor, &other) == 0;
+
+		move_unlock(m, spare ? MOVE_NOT_KEPT : MOVE_NO_DONOR, now, out);
 		return;
 	}
 	/*

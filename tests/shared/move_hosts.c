@@ -29,7 +29,7 @@ enum {
 	PORT = 7950,
 	PREFIX = 0x30e,
 	SCAN_TAG = MOVE_TAGS,
-	RESULTS = MOVE_VIEW + 1,
+	RESULTS = MOVE_NOT_KEPT + 1,
 };
 
 /* Over a network between virtual machines, and of processes of one machine. */
@@ -295,7 +295,8 @@ int main(int argc, char **argv)
 	c.deadline_ns = m->times->deadline_ns;
 	rc = region_words(words, c.generation, NULL);
 	for (uint32_t n = 0; n < HOST_NODES && has_nodes(c.self); n++)
-		words[region_node_offset(n) / 8] = region_word(begins(n), region_seq(0, 1));
+		words[region_node_offset(n) / 8] = words[region_kept_offset(n) / 8] =
+			region_word(begins(n), region_seq(0, 1));
 	if (!rc)
 		rc = host_process_open(&m->p, &c);
 	if (!rc && faulty)

@@ -502,7 +502,7 @@ tests_unit_test_transport_tcp_LDADD = $(TCP_LIBS)
 endif
 
 if CMOCKA
-UNIT_PROTO = tests/unit/test_act_agent tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_haproxy_text tests/unit/test_lock \
+UNIT_PROTO = tests/unit/test_act_agent tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_haproxy_text tests/unit/test_keep tests/unit/test_lock \
 	tests/unit/test_move tests/unit/test_move_locks tests/unit/test_move_sweep
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
@@ -519,6 +519,8 @@ tests_unit_test_choose_SOURCES = tests/unit/test_choose.c tests/unit/prop.h \
 tests_unit_test_choose_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_counter_SOURCES = tests/unit/test_counter.c tests/unit/prop.h tests/unit/shared_rig.h
 tests_unit_test_counter_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
+tests_unit_test_keep_SOURCES = tests/unit/test_keep.c tests/unit/prop.h tests/unit/shared_rig.h
+tests_unit_test_keep_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_lock_SOURCES = tests/unit/test_lock.c tests/unit/steps.h tests/unit/lock_rig.h tests/unit/prop.h \
 	tests/unit/shared_rig.h
 tests_unit_test_lock_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
