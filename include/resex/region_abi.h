@@ -195,8 +195,9 @@ struct region_service {
 /*
  * Four pages, each with words of one kind. Lock of service s: {owner 10, seq 54}. Shared
  * update counter of this host's balancer of service s: a count. Node n of this host:
- * {service 10, seq 54}. Acknowledgements: reserved. seq is {epoch 30, count 24}. Seqs and epochs
- * are compared as numbers.
+ * {service 10, seq 54}; its *kept* word, REGION_NODES_MAX words behind it, is the newest value of
+ * that word that the host has saved on disk (src/reconf/keep.h). Acknowledgements: reserved. seq is
+ * {epoch 30, count 24}. Seqs and epochs are compared as numbers.
  *
  * epoch: the number of the membership view or, with static membership, the generation of the
  * locks' host; 0: none yet. count: 0 in a lock that was not acquired yet; + 1 at each change. After
@@ -282,6 +283,18 @@ static inline uint32_t region_node_offset(uint32_t node)
 	return REGION_NODE_WORDS + 8u * node;
 }
 
+static inline uint32_t region_kept_offset(uint32_t node)
+{
+	return region_node_offset(REGION_NODES_MAX + node);
+}
+
+/* After a restart of its host, will the node have the service and epoch of this word? */
+static inline int region_is_kept(uint64_t word, uint64_t kept)
+{
+	return word >> REGION_COUNT_BITS == kept >> REGION_COUNT_BITS;
+}
+
+static_assert((int)REGION_WORDS_OF_KIND >= 2 * (int)REGION_NODES_MAX, "words and kept words");
 static_assert(sizeof(struct region_record) == 16, "head of a record");
 static_assert(sizeof(struct region_header) == 16 + 64 + 32 * 24, "header");
 static_assert(sizeof(struct region_host) == 384, "host");

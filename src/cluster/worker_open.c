@@ -41,7 +41,7 @@ static int open_transport(struct worker *w, const struct cluster_key *key, uint6
 	};
 	uint64_t *words = calloc(1, REGION_WORDS_BYTES);
 	char text[256] = "";
-	int rc = words ? region_words(words, generation) : -ENOMEM;
+	int rc = words ? region_words(words, generation, NULL) : -ENOMEM;
 
 	strcpy(tc.cluster, w->conf->cluster); /* conf's arrays are as long */
 	strcpy(tc.address, h->address);

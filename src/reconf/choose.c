@@ -138,6 +138,7 @@ const char *move_result_text(enum move_result r)
 		[MOVE_UNREACHED] = "a host's words could not be reached",
 		[MOVE_UNDECIDED] = "whether the node was moved is not known yet",
 		[MOVE_VIEW] = "the membership changed, or has no quorum",
+		[MOVE_NOT_KEPT] = "a node's host has not saved its last move yet: try again",
 	};
 
 	return (unsigned int)r < sizeof(text) / sizeof(text[0]) ? text[r] : "an unknown result";

@@ -13,6 +13,7 @@ libreconf_a_SOURCES = \
 	src/reconf/decide_past.c \
 	src/reconf/decide_priv.h \
 	src/reconf/haproxy_text.c src/reconf/haproxy_text.h \
+	src/reconf/keep.c src/reconf/keep.h \
 	src/reconf/lock.c src/reconf/lock.h \
 	src/reconf/move.c src/reconf/move.h \
 	src/reconf/move_locks.c \

@@ -63,12 +63,18 @@ static int choose(struct move *m, const bool *ok)
  */
 static void choose_node(struct move *m, struct mono now, struct step_out *out)
 {
-	bool ok[MOVE_NODES_MAX];
+	bool read[MOVE_NODES_MAX], ok[MOVE_NODES_MAX];
 	int rc;
 
-	for (uint32_t i = 0; i < m->in->nodes; i++)
-		ok[i] = m->at[i] == AT_DONE && m->in->node[i].alive;
+	for (uint32_t i = 0; i < m->in->nodes; i++) {
+		read[i] = m->at[i] == AT_DONE && m->in->node[i].alive;
+		ok[i] = read[i] && m->kept[i];
+	}
 	rc = choose(m, ok);
+	if (rc < 0 && choose(m, read) == 0) {
+		move_unlock(m, MOVE_NOT_KEPT, now, out);
+		return;
+	}
 	if (rc < 0) {
 		move_unlock(m, rc == -ESTALE ? MOVE_NOT_WISHED : MOVE_NO_DONOR, now, out);
 		return;

@@ -28,17 +28,17 @@
  *	   moves with a third service, it is 1 1/8 checks after the last of these.
  *	 4 Read the counter again. Ahead: no move. Load no longer high for T: no move, unless
  *	   the move is MOVE_FOR_ORDER.
- *	 5 Read the word of every node: one READ a host, of the words of all its nodes. If it
- *	   is LOST or REFUSED, none of them was read. If a word has a newer epoch than the
- *	   locks: no move.
+ *	 5 Read the word of every node: one READ a host, of the words and the kept words of all
+ *	   its nodes. If it is LOST or REFUSED, none of them was read. If a word has a newer
+ *	   epoch than the locks: no move.
  *	 6 If a lock was not acquired from a clean release, make a fencing sweep: CAS every
  *	   node's word to itself with seq + 1, then read all again. The sweep is of all
  *	   nodes, not only of those of the two services: the last holder of one of the locks
  *	   may have had another pair. A node that could not be swept does not count, and the
  *	   locks stay dirty: the next holder sweeps again.
- *	 7 The donor's nodes that were read (and swept) must be more than its minimum. Choose
- *	   the least loaded one (move_choose, pure). Of a wish: take its node, if it is one of
- *	   these (move_choose_wished, pure); otherwise no move.
+ *	 7 The donor's nodes that were read (and swept), and that are kept, must be more than its
+ *	   minimum. Choose the least loaded one (move_choose, pure). Of a wish: take its node, if
+ *	   it is one of these (move_choose_wished, pure); otherwise no move.
  *	 8 Announce: FAA the counters of all other balancers of both services. Await all.
  *	 9 CAS the node's word.
  *	10 Release both locks.
@@ -49,17 +49,44 @@
  * membership. It starts anew when it comes back.
  *
  * A node's word, on the node's own host: {service 10, seq 54}; seq is {epoch 30, count 24}.
- * Each change adds 1 to count; the epoch is that of the locks. A host begins its words with
- * {0, 0, 1} (region_words). When a node's host restarts, its words may come back. So a CAS of
- * 6 and 9 is posted only on the link on which its compare was read (step_op.link): otherwise
- * the sweep would not stop a late one. A host of an older view may still hold locks at a former
- * home. It finds the words swept under it, or reads an epoch newer than its own, and leaves them
- * alone.
+ * Each change adds 1 to count; the epoch is that of the locks. When a node's host restarts, its
+ * words may come back. So a CAS of 6 and 9 is posted only on the link on which its compare was
+ * read (step_op.link): otherwise the sweep would not stop a late one. A host of an older view may
+ * still hold locks at a former home. It finds the words swept under it, or reads an epoch newer
+ * than its own, and leaves them alone.
  *
  * A sweep covers the nodes of the view's members. A clean release holds for hosts of that
  * view: hosts of a newer view find the word's epoch behind theirs and sweep again; hosts of
  * an older view do not acquire the lock (lock.h). A CAS of an older view may still change a
  * node that is not in the newer view: no host of the newer view counted that node.
+ *
+ * Kept words. A node's assignment survives its host's resexd. The node's host saves each new
+ * word on disk. When the file is durable, and not before, the host writes the word to the node's
+ * *kept* word, by CAS through its loopback (keep.h). After a restart it begins with the words of
+ * the file, and the same kept words, before anybody can read its region. A node is kept, and
+ * counts, if word and kept word are of one service and one epoch. Proof that no restart takes a
+ * node out of a service that counts on it:
+ *
+ *	a A word leaves a service only by a move (9), and a move takes only a kept node. In one
+ *	  life of its host, the kept word only goes forward, and is never ahead of the file. So
+ *	  once a word has left service s, it comes back to s only after the file has left s, too.
+ *	b A mover reads word and kept word, both of service s, under the lock of s and after its
+ *	  sweep. The two are read at different times, in any order. No host can move the node
+ *	  out of s or back into it meanwhile. So, by a, no word between the two was of another
+ *	  service. The file has one of these words, or a later one: it is of service s, and stays
+ *	  so while the lock is held. When the host restarts now, the node is in s.
+ *	c After that, only another move takes it out of s. That mover counts s without it.
+ *	d A sweep changes the count, and keeps the service: its word need not be saved before the
+ *	  node counts. But if it brings a newer epoch, it must be: after a restart with the older
+ *	  epoch, a host of the older view would not find that it was overtaken.
+ *	e A node that is moved, and whose host restarts before it has saved that, is in its former
+ *	  service again. The new one has not counted it. The same move may be made again. The CAS
+ *	  of the first one is of an older link, and is not executed any more.
+ *
+ * A word that is not kept stays uncounted while its host cannot write its file. It is swept as
+ * any other. With too few kept nodes a move ends as MOVE_NOT_KEPT. The epochs in the files outlive
+ * all hosts: when generations or view numbers begin anew, the files must be removed, too, while no
+ * host runs. Otherwise the nodes have a newer epoch than any lock, and no move is made.
  *
  * The CAS of rule 9 UNKNOWN: a READ on a newer link decides, by the exact word. If the
  * lease ends before that, the move ends as UNDECIDED. Its locks are left dirty, and the
@@ -139,6 +166,7 @@ enum move_result {
 	MOVE_UNREACHED,	    /* the node's CAS was not executed */
 	MOVE_UNDECIDED,	    /* the node's CAS was executed, or may yet be, or not */
 	MOVE_VIEW,	    /* the view changed, or is not quorate */
+	MOVE_NOT_KEPT,	    /* too few of the donor's nodes are kept; in a check they may be */
 };
 
 /* Why a move is asked for: what rule 4 checks. */
@@ -183,6 +211,7 @@ struct move {
 	bool dirty;		    /* a node was missed: the locks stay unclean */
 	uint8_t at[MOVE_NODES_MAX]; /* enum move_at: of each node in this round */
 	uint64_t word[MOVE_NODES_MAX];
+	bool kept[MOVE_NODES_MAX];	    /* as read with word */
 	uint32_t word_link[MOVE_NODES_MAX]; /* the link that returned it */
 	uint64_t before[MOVE_NODES_MAX];    /* the word before its sweep; 0: not in the sweep */
 	uint32_t sweeps;		    /* passes made */

@@ -104,7 +104,7 @@ static void range_of(const struct move *m, uint16_t host, enum move_at at, uint3
 	}
 }
 
-/* rule: the words of a host's nodes are one READ */
+/* rule: the words of a host's nodes, and their kept words, are one READ */
 static void put_read(struct move *m, uint16_t host, struct step_out *out)
 {
 	uint32_t range[2];
@@ -114,7 +114,8 @@ static void put_read(struct move *m, uint16_t host, struct step_out *out)
 		      (struct step_op){ .kind = STEP_READ,
 					.host = host,
 					.offset = region_node_offset(range[0]),
-					.len = 8 * (range[1] - range[0] + 1) },
+					.len = region_kept_offset(range[1]) + 8 -
+					       region_node_offset(range[0]) },
 		      host - 1u, out))
 		return;
 	for (uint32_t i = 0; i < m->in->nodes; i++)
@@ -129,10 +130,14 @@ void move_counted_result(struct move *m, const struct step_event *ev)
 
 	range_of(m, ev->host, AT_UNDERWAY, range);
 	for (uint32_t i = 0; i < m->in->nodes; i++) {
+		uint32_t k = m->in->node[i].node - range[0];
+
 		if (!is_at(m, i, ev->host, AT_UNDERWAY))
 			continue;
 		m->at[i] = done ? AT_DONE : AT_BAD;
-		m->word[i] = done ? ev->data[m->in->node[i].node - range[0]] : 0;
+		m->word[i] = done ? ev->data[k] : 0;
+		/* rule: a node counts if its kept word has its service and epoch */
+		m->kept[i] = done && region_is_kept(m->word[i], ev->data[k + REGION_NODES_MAX]);
 		m->word_link[i] = ev->link;
 	}
 }

@@ -24,7 +24,7 @@
 
 enum {
 	STEP_OPS_MAX = 80,	 /* in one step; what does not fit is put out by the next */
-	STEP_READ_MAX = 16384,	 /* bytes of one READ; the words of a host's nodes are 2048 */
+	STEP_READ_MAX = 16384,	 /* bytes of one READ; a page of words is 4096 */
 	STEP_MESSAGE_MAX = 1024, /* bytes of one message */
 };
 

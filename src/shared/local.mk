@@ -5,6 +5,7 @@ libshared_a_SOURCES = \
 	include/resex/region_abi.h \
 	src/shared/lease.c src/shared/lease.h \
 	src/shared/member.c src/shared/member.h \
+	src/shared/nodes_file.c src/shared/nodes_file.h \
 	src/shared/peers.c src/shared/peers.h \
 	src/shared/record.c src/shared/record.h \
 	src/shared/region.c src/shared/region.h

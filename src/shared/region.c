@@ -195,17 +195,17 @@ void region_beat(struct region *r, struct region_host *h)
 	publish_records(r, REGION_T_HOST, h, 1);
 }
 
-int region_words(uint64_t *words, uint64_t generation)
+int region_words(uint64_t *words, uint64_t generation, const uint64_t *node)
 {
 	uint64_t lock = region_word(0, region_seq((uint32_t)generation, 0));
-	uint64_t node = region_word(0, region_seq(0, 1));
+	uint64_t none = region_word(0, region_seq(0, 1));
 
 	if (generation == 0 || generation > REGION_EPOCH_MAX)
 		return -ERANGE;
 	memset(words, 0, REGION_WORDS_BYTES);
 	for (uint32_t i = 0; i < REGION_WORDS_OF_KIND; i++) {
 		words[REGION_LOCKS / 8 + i] = lock;
-		words[REGION_NODE_WORDS / 8 + i] = node;
+		words[REGION_NODE_WORDS / 8 + i] = node ? node[i % REGION_NODES_MAX] : none;
 	}
 	return 0;
 }

@@ -73,11 +73,11 @@ void region_beat(struct region *r, struct region_host *h);
 
 /*
  * The first values of the words, REGION_WORDS_BYTES long. Locks: free, with the generation as
- * epoch and count 0. Nodes: no service, epoch 0, count 1. Counters: 0. They may be those of an
- * earlier life: links tell them apart (step_op.link). -ERANGE: generation is 0, or above
- * REGION_EPOCH_MAX.
+ * epoch and count 0. Nodes: node[REGION_NODES_MAX], which are on disk; NULL: no service, epoch 0,
+ * count 1. Kept words: the same. Counters: 0. They may be those of an earlier life: links tell them
+ * apart (step_op.link). -ERANGE: generation is 0, or above REGION_EPOCH_MAX.
  */
-int region_words(uint64_t *words, uint64_t generation);
+int region_words(uint64_t *words, uint64_t generation, const uint64_t *node);
 
 /* --- a peer ------------------------------------------------------------------ */
 

@@ -81,7 +81,7 @@ static int open_transport(struct lock_host *h, const struct lock_host_conf *c, s
 				    .hellos_second = callers_second(c->callers),
 				    .seed = c->lock.seed ^ c->lock.self };
 	uint64_t *words = calloc(1, REGION_WORDS_BYTES);
-	int rc = words ? region_words(words, c->generation) : -ENOMEM;
+	int rc = words ? region_words(words, c->generation, NULL) : -ENOMEM;
 
 	snprintf(text, 256, "the words of a region: %s", strerror(-rc));
 	snprintf(t.address, sizeof(t.address), "%s", c->dir);

@@ -767,6 +767,21 @@ HAPROXY = {
 }
 
 
+# --- nodes: a byte whether the crc is put right, the text (fuzz_nodes.c) -----------------------
+
+NODES = {
+    "empty": "\0",
+    "none": "\0resex nodes 1\ncrc 00000000\n",
+    "two": "\1resex nodes 1\n0 1 0 1\n3 2 5 9\n",
+    "highest": "\1resex nodes 1\n255 256 1073741823 16777215\n",
+    "too_high": "\1resex nodes 1\n0 300 1 1\n1 1 1 16777216\n",
+    "count_0": "\1resex nodes 1\n0 1 5 0\n",
+    "no_crc": "\0resex nodes 1\n0 1 0 1\n3 2 5 9\n",
+    "text": "\0resex nodes 1\n0 1 0 x\n",
+    "long": "\0resex nodes 1\n" + "7 1 1 1\n" * 2000,
+}
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -781,6 +796,7 @@ def main():
     write(sys.argv[1], "history", HISTORY)
     write(sys.argv[1], "httplog", HTTPLOG)
     write(sys.argv[1], "methods", METHODS)
+    write(sys.argv[1], "nodes", NODES)
     write(sys.argv[1], "proc", PROC)
     write(sys.argv[1], "record", RECORD)
     write(sys.argv[1], "registry", REGISTRY_SEEDS)

@@ -49,12 +49,14 @@ struct answers {
 /* Each host has a node of service 1 and two of service 2. */
 static void answers_begin(struct answers *a, const struct member_view *v)
 {
+	uint64_t node[REGION_NODES_MAX] = { 0 };
+
+	for (uint32_t n = 0; n < NODES; n++)
+		node[n] = region_word(n ? 2 : 1, 1);
 	memset(a, 0, sizeof(*a));
 	for (uint16_t h = 1; h <= HOSTS; h++) {
-		if (region_words(a->word[h], 1))
+		if (region_words(a->word[h], 1, node))
 			abort();
-		for (uint32_t n = 0; n < NODES; n++)
-			a->word[h][region_node_offset(n) / 8] = region_word(n ? 2 : 1, 1);
 		a->word[h][region_lock_offset(HELD_SERVICE) / 8] =
 			region_word(0, region_seq((uint32_t)v->view, 1));
 	}

@@ -18,11 +18,16 @@
  * gives up, or by another host, which breaks the lock or finds that T is over. PAUSES counts the
  * latter: a host that lives, and does not notice that its lease is over. T is longer than a lease.
  *
+ * KEPT: node 0's host keeps its word in a file, and begins with the file's word after a restart.
+ * Its READ returns word and kept word, one earlier than the other. Service 0 is the donor that
+ * has a minimum.
+ *
  * Balancers 0 and 1 do the same. So only runs are searched in which 0 is the first of the two
  * to begin.
  *
  * Properties (each alone with -DONLY -DCHECK_x):
- *   MINIMUM  no move leaves its donor with fewer nodes than its minimum
+ *   MINIMUM  no move leaves its donor with fewer nodes than its minimum; KEPT: nor does a restart
+ *            of a node's host
  *   ONE_MOVE one high load makes one move (if TIMELY: an operation is executed within the
  *            lease or never; with crashes and pauses)
  *   OVERLAP  (with CHAIN) after a holder of a lock has decided, no move of an earlier holder of
@@ -61,6 +66,13 @@
 #else
 #define MINIMUM_LEFT(left) skip
 #endif
+#ifdef KEPT
+#define MINIMUM_OF(s) ((s) == 0 -> 1 : 0)
+#define DONOR_LEFT(s) MINIMUM_LEFT(NODES_OF(0) >= 1)
+#else
+#define MINIMUM_OF(s) MINIMUM
+#define DONOR_LEFT(s) MINIMUM_LEFT(NODES_OF(s) >= MINIMUM)
+#endif
 #if defined(TIMELY) && (!defined(ONLY) || defined(CHECK_ONE_MOVE))
 #define ONE_MOVE(load_is_high) assert(load_is_high)
 #else
@@ -77,7 +89,10 @@
 #if defined(CROSS) /* two pairs of the same services */
 #define GIVE(b)	 ((b) == 2 -> 0 : 1)
 #define BEGIN(n) (n)
-#elif defined(CHAIN) /* service 1 takes from 0, and 0 from 2 */
+#elif defined(BACK) /* two pairs of the same services, and both nodes in one */
+#define GIVE(b)	 ((b) == 2 -> 0 : 1)
+#define BEGIN(n) 0
+#elif defined(CHAIN) || defined(KEPT) /* service 1 takes from 0, and 0 from 2 */
 #define GIVE(b)	 ((b) == 2 -> 0 : 2)
 #define BEGIN(n) ((n) == 0 -> 2 : 0)
 #else /* a shared donor */
@@ -135,7 +150,7 @@ byte node[NODES];
 byte shared[HOSTS], noted[HOSTS]; /* update counters: shared, which other balancers raise; local */
 
 mtype = { IDLE, LOCKING, ACQUIRES, LOOKS_AGAIN, COUNTS, COUNTS_2ND, SWEEPS, ANNOUNCES, ANNOUNCED,
-	  ACTS, UNLOCKS, DEAD };
+	  ACTS, UNLOCKS, DEAD, KEPT_READ, WORD_READ };
 mtype state[HOSTS] = IDLE;
 byte held[HOSTS]; /* locks */
 byte n[HOSTS];	  /* the node that was chosen; UNLOCKS: the lock at hand */
@@ -153,6 +168,16 @@ byte unknowns = UNKNOWNS, crashes = CRASHES, home_crashes = HOME_CRASHES;
 byte node_crashes = NODE_CRASHES;
 #ifdef PAUSES
 byte pauses = PAUSES;
+#endif
+
+#ifdef KEPT /* of node 0 */
+byte file, kept;    /* its durable word, and its kept word */
+byte saving;	    /* its host: the word that is being saved; 0: none */
+byte half[HOSTS];   /* KEPT_READ: the kept word */
+bool counts[HOSTS]; /* word and kept word, as read, are of one service and epoch */
+#define COUNTS_IT(b, i) ((i) == 1 || counts[b])
+#else
+#define COUNTS_IT(b, i) true
 #endif
 
 bool load[SERVICES] = true; /* ghost: the load is high because a node is missing */
@@ -216,7 +241,7 @@ inline execute_node(b, s, i)
 		node[i] = node_value[s];
 		if
 		:: SERVICE(node_value[s]) != SERVICE(node_compare[s]) ->
-			MINIMUM_LEFT(NODES_OF(SERVICE(node_compare[s])) >= MINIMUM);
+			DONOR_LEFT(SERVICE(node_compare[s]));
 			ONE_MOVE(load[SERVICE(node_value[s])]);
 			OVERLAP(b, s);
 			load[SERVICE(node_value[s])] = false
@@ -439,6 +464,10 @@ inline forget_nodes(b)
 	before[b * 2 + 1] = 0;
 	missed[b] = false;
 	target[b] = 0;
+#ifdef KEPT
+	half[b] = 0;
+	counts[b] = false;
+#endif
 	n[b] = 0
 }
 
@@ -531,6 +560,14 @@ inline read_node(s, i)
 	word[s] = node[i]
 }
 
+#ifdef KEPT
+#ifdef BROKEN_PERSIST_AFTER
+#define IS_KEPT(w, k) true
+#else
+#define IS_KEPT(w, k) (SERVICE(w) == SERVICE(k) && EPOCH_OF(NODE_SEQ(w)) == EPOCH_OF(NODE_SEQ(k)))
+#endif
+#endif
+
 inline sweep(b, s)
 {
 	if
@@ -544,11 +581,12 @@ inline sweep(b, s)
 #endif
 }
 
-#define HAS(b, i) (word[(b) * 2 + (i)] != BAD && SERVICE(word[(b) * 2 + (i)]) == GIVE(b))
+#define HAS(b, i) \
+	(word[(b) * 2 + (i)] != BAD && SERVICE(word[(b) * 2 + (i)]) == GIVE(b) && COUNTS_IT(b, i))
 #ifdef BROKEN_MINIMUM_IGNORED
 #define TO_SPARE(b) (HAS(b, 0) + HAS(b, 1) > 0)
 #else
-#define TO_SPARE(b) (HAS(b, 0) + HAS(b, 1) > MINIMUM)
+#define TO_SPARE(b) (HAS(b, 0) + HAS(b, 1) > MINIMUM_OF(GIVE(b)))
 #endif
 
 inline post_move(b)
@@ -582,6 +620,9 @@ inline decide(b)
 	:: else ->
 		n[b] = (HAS(b, pick) -> pick : 1 - pick);
 		word[b * 2 + 1 - n[b]] = 0;
+#ifdef KEPT
+		counts[b] = false;
+#endif
 #ifdef BROKEN_ANNOUNCE_AFTER
 		post_move(b)
 #else
@@ -735,11 +776,26 @@ end:
 #endif
 	/* A lease ended, or the counter was not read. */
 	:: d_step { (state[b] == LOOKS_AGAIN || state[b] == COUNTS || state[b] == COUNTS_2ND ||
-		     AWAITS(b) || state[b] == ANNOUNCED) && GIVES_UP(b) -> unlock(b) }
+		     state[b] == KEPT_READ || state[b] == WORD_READ || AWAITS(b) ||
+		     state[b] == ANNOUNCED) && GIVES_UP(b) -> unlock(b) }
 
 	/* 5: count; 6: the fencing sweep */
+#ifdef KEPT /* the two words of one READ, in either order */
+	:: d_step { state[b] == COUNTS && READS(b * 2) ->
+		use_node(b * 2); half[b] = kept; state[b] = KEPT_READ }
+	:: d_step { state[b] == KEPT_READ ->
+		word[b * 2] = node[0];
+		counts[b] = IS_KEPT(node[0], half[b]);
+		half[b] = 0;
+		state[b] = COUNTS_2ND }
+	:: d_step { state[b] == COUNTS && READS(b * 2) ->
+		read_node(b * 2, 0); state[b] = WORD_READ }
+	:: d_step { state[b] == WORD_READ ->
+		counts[b] = IS_KEPT(word[b * 2], kept); state[b] = COUNTS_2ND }
+#else
 	:: d_step { state[b] == COUNTS && READS(b * 2) ->
 		read_node(b * 2, 0); state[b] = COUNTS_2ND }
+#endif
 	:: d_step { state[b] == COUNTS && MISSES(b * 2) -> word[b * 2] = BAD; state[b] = COUNTS_2ND }
 	:: d_step { state[b] == COUNTS_2ND && READS(b * 2 + 1) ->
 		pick = 0; read_node(b * 2 + 1, 1); counted(b) }
@@ -873,7 +929,38 @@ inline lose_node(b)
 #else
 	clear_node(b * 2, DOWN)
 #endif
+#ifdef KEPT
+	;
+	if /* its READ ends with the link */
+	:: state[b] == KEPT_READ || state[b] == WORD_READ ->
+		word[b * 2] = BAD;
+		half[b] = 0;
+		state[b] = COUNTS_2ND
+	:: else
+	fi
+#endif
 }
+
+#ifdef KEPT
+#ifdef BROKEN_RESTART_REVERTS
+#define FIRST_WORD NODE(BEGIN(0), 1)
+#else
+#define FIRST_WORD file
+#endif
+inline begin_node()
+{
+	saving = 0;
+	node[0] = FIRST_WORD;
+	kept = node[0];
+	file = node[0];
+	MINIMUM_LEFT(NODES_OF(0) >= 1)
+}
+#else
+inline begin_node()
+{
+	node[0] = NODE(BEGIN(0), 1)
+}
+#endif
 
 #ifdef ENDLESS
 #define NO_LEASE !(lease[0] || lease[1] || lease[2] || lease[3] || lease[4] || lease[5])
@@ -896,10 +983,21 @@ end:
 		lose_home(2) }
 	:: d_step { node_crashes > 0 ->
 		node_crashes--;
-		node[0] = NODE(BEGIN(0), 1);
+		begin_node();
 		lose_node(0);
 		lose_node(1);
 		lose_node(2) }
+#ifdef KEPT
+	/* The host reads its node's word, saves it, and keeps it. */
+	:: d_step { saving == 0 && node[0] != kept -> saving = node[0] }
+#ifdef BROKEN_KEPT_BEFORE_SAVED
+	:: d_step { saving != 0 && kept != saving -> kept = saving }
+	:: d_step { saving != 0 && kept == saving -> file = saving; saving = 0 }
+#else
+	:: d_step { saving != 0 && file != saving -> file = saving }
+	:: d_step { saving != 0 && file == saving -> kept = saving; saving = 0 }
+#endif
+#endif
 #ifdef ENDLESS
 	/* Time passes when all processes only wait. */
 	:: timeout && !(NO_LEASE) -> d_step {
@@ -917,6 +1015,10 @@ init
 	d_step {
 		node[0] = NODE(BEGIN(0), 1);
 		node[1] = NODE(BEGIN(1), 1);
+#ifdef KEPT
+		file = node[0];
+		kept = node[0];
+#endif
 #ifdef RESTS
 		tries[RESTS] = 0; /* this balancer does nothing: fewer states, so more faults can be searched */
 #endif

@@ -38,6 +38,8 @@ move_crash_unknown       | move | RESTS=1 CRASHES=1 UNKNOWNS=1 PAUSES=1 | -
 move_crash_home          | move | RESTS=1 CRASHES=1 HOME_CRASHES=1 PAUSES=1 | -
 move_node_unknown        | move | RESTS=1 NODE_CRASHES=1 UNKNOWNS=1 | -
 move_crash_node          | move | RESTS=1 CRASHES=1 NODE_CRASHES=1 PAUSES=1 | -
+move_kept                | move | KEPT RESTS=1 NODE_CRASHES=2 | -
+move_kept_unknown        | move | KEPT RESTS=1 NODE_CRASHES=1 UNKNOWNS=1 | -
 move_three               | move | TRIES=1 | -
 move_three_timely        | move | TIMELY | -
 move_one_move            | move | TIMELY MINIMUM=0 | -
@@ -47,6 +49,9 @@ move_three_crash_unknown | move | CRASHES=1 AGAIN=0 UNKNOWNS=1 PAUSES=1 | - | de
 move_three_crash_home    | move | CRASHES=1 AGAIN=0 HOME_CRASHES=1 PAUSES=1 | - | deep
 move_three_node_unknown  | move | NODE_CRASHES=1 UNKNOWNS=1 PAUSES=1 | - | deep
 move_three_crash_node    | move | CRASHES=1 AGAIN=0 NODE_CRASHES=1 PAUSES=1 | - | deep
+move_kept_crash          | move | KEPT RESTS=1 NODE_CRASHES=1 CRASHES=1 PAUSES=1 | - | deep
+move_kept_home           | move | KEPT RESTS=1 NODE_CRASHES=1 HOME_CRASHES=1 | - | deep
+move_kept_back           | move | KEPT BACK RESTS=1 TRIES=2 NODE_CRASHES=1 | - | deep
 move_live                | move | ENDLESS CROSS MINIMUM=0 | - LIVELOCK
 move_live_crash          | move | ENDLESS CROSS MINIMUM=0 CRASHES=1 NO_RESTART | - LIVELOCK
 lock_rounds              | lock | ROUNDS=2 CRASHES=0 HOME_CRASHES=0 | -
@@ -67,6 +72,8 @@ lock_operator_home       | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=1 OPERATOR=1 |
 members_change           | members | VIEWS=2 | - | deep
 members_joins            | members | VIEWS=2 JOINS | -
 view_change              | view | HOSTS=2 | -
+view_kept                | view | KEPT TRIES=1 | -
+view_kept_again          | view | KEPT | - | deep
 agree_views              | agree | VIEWS CRASHES=0 | -
 agree_views_crash        | agree | VIEWS | - | deep
 agree_services           | agree | RELOADS=2 | -
@@ -94,6 +101,7 @@ lock_forced_at_once      | lock | BROKEN_FORCED_AT_ONCE ROUNDS=1 CRASHES=0 HOME_
 lock_forced_at_once_both | lock | BROKEN_FORCED_AT_ONCE ROUNDS=1 CRASHES=0 HOME_CRASHES=0 OPERATOR=1 | ALONE
 lock_no_sweep            | lock | BROKEN_NO_SWEEP | EFFECT
 lock_no_fence_seq        | lock | BROKEN_NO_FENCE_SEQ | EFFECT
+view_kept_by_service     | view | BROKEN_KEPT_BY_SERVICE KEPT TRIES=1 | MINIMUM
 view_epoch_ignored       | view | BROKEN_EPOCH_IGNORED | MINIMUM
 view_minority_decides    | view | BROKEN_MINORITY_DECIDES | MINIMUM
 members_view_behind      | members | BROKEN_VIEW_BEHIND | MINIMUM
@@ -125,6 +133,9 @@ move_release_clean       | move | BROKEN_RELEASE_CLEAN RESTS=1 UNKNOWNS=1 | MINI
 move_resolve_on_old_link | move | BROKEN_RESOLVE_ON_OLD_LINK RESTS=1 UNKNOWNS=1 | MINIMUM
 move_any_link            | move | BROKEN_ANY_LINK RESTS=1 NODE_CRASHES=1 | MINIMUM
 move_newer_link          | move | BROKEN_NEWER_LINK RESTS=1 NODE_CRASHES=1 HOME_CRASHES=1 | MINIMUM
+move_restart_reverts     | move | BROKEN_RESTART_REVERTS KEPT RESTS=1 NODE_CRASHES=1 | MINIMUM
+move_persist_after       | move | BROKEN_PERSIST_AFTER KEPT RESTS=1 NODE_CRASHES=1 | MINIMUM
+move_kept_before_saved   | move | BROKEN_KEPT_BEFORE_SAVED KEPT RESTS=1 NODE_CRASHES=1 | MINIMUM
 move_counter_unchecked   | move | BROKEN_COUNTER_UNCHECKED TIMELY MINIMUM=0 | ONE_MOVE
 move_counter_lost        | move | BROKEN_COUNTER_LOST TIMELY MINIMUM=0 UNKNOWNS=1 RESTS=2 | ONE_MOVE
 move_history_kept        | move | BROKEN_HISTORY_KEPT TIMELY MINIMUM=0 | ONE_MOVE

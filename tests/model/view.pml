@@ -12,10 +12,17 @@
  * Time: none. A host that waits for a fresh word outwaits every lease that was in force when
  * it first saw the word (lock.pml, ALONE), but not a later lease.
  *
+ * KEPT: node 1's host keeps its word in a file, and begins with the file's word after a restart.
+ * Its two words are read at one time here (move.pml has two).
+ *
  * Property:
  *   MINIMUM  no move leaves the donor with fewer nodes than its minimum, 1
  */
-#define TRIES(h) (2 - (h))
+#ifdef TRIES
+#define TRIES_OF(h) TRIES
+#else
+#define TRIES_OF(h) (2 - (h))
+#endif
 
 /* A node word: count, epoch 2, service 2 (0: the donor). */
 #define NODE(service, epoch, count) ((count) * 16 + (epoch) * 4 + (service))
@@ -35,6 +42,25 @@ bool outwait[2]; /* a lease of the other host that was in force when the word wa
 bool sent[4];
 byte compare[4], value[4]; /* of host h on node n: h * 2 + n */
 
+#ifdef KEPT /* of node 1 */
+byte file = NODE(0, 1, 0), kept = NODE(0, 1, 0);
+byte saving;		/* the word that is being saved; 0: none */
+byte restarts = 1;
+bool cut[2], counts[2]; /* its host restarted since h read it; h counts it */
+#ifdef BROKEN_KEPT_BY_SERVICE
+#define IS_KEPT (SERVICE(node[1]) == SERVICE(kept))
+#else
+#define IS_KEPT (SERVICE(node[1]) == SERVICE(kept) && EPOCH(node[1]) == EPOCH(kept))
+#endif
+#define READ_KEPT     counts[h] = IS_KEPT; cut[h] = false
+#define COUNTS_IT     counts[h]
+#define ON_ITS_LINK   (!cut[h])
+#else
+#define READ_KEPT     skip
+#define COUNTS_IT     true
+#define ON_ITS_LINK   true
+#endif
+
 #define NODES_LEFT ((SERVICE(node[0]) == 0) + (SERVICE(node[1]) == 0))
 
 inline execute(s, n)
@@ -49,6 +75,34 @@ inline execute(s, n)
 	compare[s] = 0;
 	value[s] = 0
 }
+
+#ifdef KEPT
+inline drop(s)
+{
+	sent[s] = false;
+	compare[s] = 0;
+	value[s] = 0
+}
+
+proctype host()
+{
+end:
+	do
+	:: d_step { saving == 0 && node[1] != kept -> saving = node[1] }
+	:: d_step { saving != 0 && file != saving -> file = saving }
+	:: d_step { saving != 0 && file == saving -> kept = saving; saving = 0 }
+	:: d_step { restarts > 0 ->
+		restarts--;
+		saving = 0;
+		node[1] = file;
+		kept = file;
+		drop(1);
+		drop(3);
+		cut[0] = true;
+		cut[1] = true }
+	od
+}
+#endif
 
 proctype net(byte h)
 {
@@ -77,7 +131,7 @@ end:
 #define OVERTAKEN (EPOCH(word[0]) > epoch || EPOCH(word[1]) > epoch)
 #endif
 #define MAY_ACT	(lease[h] && MAY_DECIDE && SAME_VIEW)
-#define TO_SPARE (SERVICE(word[0]) == 0 && SERVICE(word[1]) == 0)
+#define TO_SPARE (SERVICE(word[0]) == 0 && SERVICE(word[1]) == 0 && COUNTS_IT)
 #define SWEPT(w) NODE(SERVICE(w), epoch, COUNT(w) + 1)
 #define COUNTED_TWICE (swept[0] + swept[1] > 0)
 #define UNCLEAN_SWEEP (unclean && !(word[0] == swept[0] && word[1] == swept[1]))
@@ -91,7 +145,7 @@ inline post(n, put)
 
 proctype balancer(byte h)
 {
-	byte mine, epoch, tries = TRIES(h);
+	byte mine, epoch, tries = TRIES_OF(h);
 	byte word[2], swept[2];
 	bool unclean;
 
@@ -123,6 +177,7 @@ end_first:
 count:		word[0] = node[0];
 		atomic {
 			word[1] = node[1];
+			READ_KEPT;
 			if
 			:: !MAY_ACT || OVERTAKEN || UNCLEAN_SWEEP && COUNTED_TWICE -> goto leave
 			:: MAY_ACT && !OVERTAKEN && UNCLEAN_SWEEP && !COUNTED_TWICE ->
@@ -140,7 +195,7 @@ decide:		atomic {
 			swept[1] = 0;
 			if
 			:: TO_SPARE -> post(0, NODE(h + 1, epoch, COUNT(word[0]) + 1))
-			:: TO_SPARE -> post(1, NODE(h + 1, epoch, COUNT(word[1]) + 1))
+			:: TO_SPARE && ON_ITS_LINK -> post(1, NODE(h + 1, epoch, COUNT(word[1]) + 1))
 			:: !TO_SPARE
 			fi
 		};
@@ -167,6 +222,9 @@ leave:		atomic {
 init
 {
 	atomic {
+#ifdef KEPT
+		run host();
+#endif
 		run net(0);
 		run net(1);
 		run balancer(0);

@@ -12,9 +12,9 @@
 #include "tests/shared/history.h"
 
 static const char *const names[HISTORY_VIOLATIONS] = {
-	"fine",	   "fence",	  "service",  "unlocked", "overlap", "stale",
-	"minimum", "unannounced", "lease",    "theft",	  "twice",   "missed",
-	"burst",   "delay",	  "minority", "behind",	  "order",   "world",
+	"fine",	   "fence",	  "service", "unlocked", "overlap", "stale",  "minimum",
+	"restart", "unannounced", "lease",   "theft",	 "twice",   "missed", "burst",
+	"delay",   "minority",	  "behind",  "order",	 "world",
 };
 
 const char *history_name(enum history_violation v)
@@ -140,14 +140,11 @@ static void check_count(struct history *h, const struct history_record *r,
 
 	for (uint16_t host = 1; host <= h->conf.hosts; host++) {
 		for (uint32_t i = 0; i < h->conf.nodes[host]; i++) {
-			/* Its host has restarted since: that is not a move. */
-			bool anew = p->saw_at[host][i] < h->booted_at[host];
-
-			if (p->saw_at[host][i] < since || p->saw[host][i] != d ||
+			if (p->saw_at[host][i] < since || region_word_id(p->word[host][i]) != d ||
 			    (host == r->target && i == node))
 				continue;
 			counted++;
-			left += anew || region_word_id(h->node[host][i].value) == d;
+			left += region_word_id(h->node[host][i].value) == d;
 		}
 	}
 	if (left < h->conf.minimum[d])
@@ -209,14 +206,17 @@ static void check_high(struct history *h, const struct history_record *r, uint16
 }
 
 /*
- * Did p read the node under a lock that it acquired at since, and after its sweep? One that the
- * sweep missed is not counted, although a READ may have reached it meanwhile: its word has not
- * changed since.
+ * Did p read the node under a lock that it acquired at since, and after its sweep, and was the node
+ * kept? One that the sweep missed is not counted, although a READ may have reached it meanwhile:
+ * its word has not changed since.
  */
-static bool is_counted(const struct history_process *p, const struct history_word *w,
-		       int64_t saw_at, int64_t since)
+static bool is_counted(const struct history_process *p, const struct history_word *w, uint16_t host,
+		       uint32_t i, int64_t since)
 {
-	if (saw_at < since || saw_at < p->swept_at)
+	int64_t saw_at = p->saw_at[host][i];
+
+	if (saw_at < since || saw_at < p->swept_at ||
+	    !region_is_kept(p->word[host][i], p->kept[host][i]))
 		return false;
 	return p->swept_at < since || w->since >= since;
 }
@@ -230,23 +230,11 @@ static void decided(struct history *h, const struct history_process *p)
 		if (p->held[s] <= h->service[s].decided)
 			continue;
 		h->service[s].decided = p->held[s];
-		for (uint32_t host = 1; host <= h->conf.hosts; host++)
+		for (uint16_t host = 1; host <= h->conf.hosts; host++)
 			for (uint32_t i = 0; i < h->conf.nodes[host]; i++)
-				if (is_counted(p, &h->node[host][i], p->saw_at[host][i], since))
+				if (is_counted(p, &h->node[host][i], host, i, since))
 					h->node[host][i].decided[s] = p->held[s];
 	}
-}
-
-/* Nodes that p saw in d and that left it without a move: their host has restarted since. */
-static uint32_t begun_anew(const struct history *h, const struct history_process *p, uint16_t d)
-{
-	uint32_t n = 0;
-
-	for (uint32_t host = 1; p && host <= h->conf.hosts; host++)
-		for (uint32_t i = 0; i < h->conf.nodes[host]; i++)
-			n += p->saw[host][i] == d && p->saw_at[host][i] < h->booted_at[host] &&
-			     region_word_id(h->node[host][i].value) != d;
-	return n;
 }
 
 static void moved(struct history *h, const struct history_record *r, uint16_t d, uint16_t s)
@@ -260,7 +248,7 @@ static void moved(struct history *h, const struct history_record *r, uint16_t d,
 	h->moves++;
 	check_locks(h, r, both, s, d);
 	check_quorum(h, r, p, "moved a node");
-	left = history_count(h, d) + begun_anew(h, p, d);
+	left = history_count(h, d);
 	if (left < h->conf.minimum[d])
 		history_fail(h, HISTORY_MINIMUM, "host %u moved from %u, which has %u left of %u",
 			     r->host, d, left, h->conf.minimum[d]);
@@ -305,15 +293,25 @@ static void node_effect(struct history *h, const struct history_record *r, uint3
 		moved(h, r, from, to);
 }
 
+/* Only the node's host changes a kept word. */
+static void kept_effect(struct history *h, const struct history_record *r)
+{
+	if (r->op != STEP_READ && (r->op != STEP_CAS || r->host != r->target))
+		history_fail(h, HISTORY_SERVICE, "host %u changed a kept word of host %u", r->host,
+			     r->target);
+}
+
 /* What a host decides by: it has the word, and not only its effect was executed. */
 static void seen(struct history *h, const struct history_record *r)
 {
 	struct history_process *p = process_of(h, r->host, r->boot);
 	uint32_t i = r->offset % REGION_PAGE / 8;
 
+	if (p && i >= REGION_NODES_MAX && i < REGION_NODES_MAX + HISTORY_NODES)
+		p->kept[r->target][i - REGION_NODES_MAX] = r->now;
 	if (!p || i >= HISTORY_NODES)
 		return;
-	p->saw[r->target][i] = region_word_id(r->now);
+	p->word[r->target][i] = r->now;
 	p->saw_at[r->target][i] = (int64_t)r->value;
 }
 
@@ -541,7 +539,6 @@ static void booted(struct history *h, const struct history_record *r)
 	p->boot = r->boot;
 	p->up = true;
 	h->boot[r->host] = r->boot;
-	h->booted_at[r->host] = r->t;
 	for (uint32_t s = 1; s <= h->conf.services; s++)
 		h->service[s].home_fence[r->host] = 0;
 }
@@ -557,8 +554,24 @@ static void word_begins(struct history *h, const struct history_record *r)
 		w = &h->node[r->host][i];
 	if (!w)
 		return;
+	if (r->offset >= REGION_NODE_WORDS && region_word_id(w->value) != region_word_id(r->now))
+		h->left[region_word_id(w->value) % HISTORY_SERVICES] = true;
 	w->value = r->now;
 	w->since = r->t;
+}
+
+static void begun(struct history *h, const struct history_record *r)
+{
+	for (uint16_t s = 1; s <= h->conf.services; s++) {
+		uint32_t n = history_count(h, s);
+
+		if (h->left[s] && n < h->conf.minimum[s])
+			history_fail(h, HISTORY_RESTART,
+				     "when host %u restarted, service %u was left with %u nodes "
+				     "of %u",
+				     r->host, s, n, h->conf.minimum[s]);
+		h->left[s] = false;
+	}
 }
 
 /* Its process died or hangs: its locks are stuck until a waiter breaks them. */
@@ -626,7 +639,7 @@ static void effect(struct history *h, const struct history_record *r)
 	case REGION_COUNTERS:
 		return counter_effect(h, r, i);
 	case REGION_NODE_WORDS:
-		return node_effect(h, r, i);
+		return i < REGION_NODES_MAX ? node_effect(h, r, i) : kept_effect(h, r);
 	default:
 		return;
 	}
@@ -654,6 +667,8 @@ void history_add(struct history *h, const struct history_record *r)
 		return booted(h, r);
 	case HISTORY_WORD:
 		return word_begins(h, r);
+	case HISTORY_BEGUN:
+		return begun(h, r);
 	case HISTORY_CRASH:
 		stuck(h, r);
 		running(h, r->host)->up = false;
@@ -697,17 +712,11 @@ static void print_effect(FILE *f, const struct history_record *r)
 
 void history_print(FILE *f, const struct history_record *r)
 {
-	static const char *const types[] = { "boots",
-					     "word",
-					     "CRASHES",
-					     "",
-					     "",
-					     "may act under",
-					     "gets members, quorate",
-					     "load high",
-					     "load low",
-					     "PAUSES",
-					     "note" };
+	static const char *const types[] = {
+		"boots",     "word",	 "has begun",	  "CRASHES",
+		"",	     "",	 "may act under", "gets members, quorate",
+		"load high", "load low", "PAUSES",	  "note"
+	};
 
 	fprintf(f, "%10.3f ms  host %u.%u ", (double)r->t / 1e6, r->host, r->boot);
 	if (r->type == HISTORY_EFFECT)

@@ -32,6 +32,7 @@ enum { HISTORY_OPERATOR = 0 }; /* the host of its EFFECTs: resex lock-break --fo
 enum history_type {
 	HISTORY_BOOT,	/* host starts process boot, with new words; value: generation */
 	HISTORY_WORD,	/* host, offset; now: the first value of the word */
+	HISTORY_BEGUN,	/* host: all its words have begun */
 	HISTORY_CRASH,	/* host */
 	HISTORY_EFFECT, /* host did op to target's word: old, now; value: when it posted it */
 	HISTORY_SEEN,	/* host gets the result of an EFFECT of time value: the word is now */
@@ -61,6 +62,7 @@ enum history_violation {
 	HISTORY_OVERLAP,     /* a move took effect after a newer holder had decided */
 	HISTORY_STALE,	     /* a move on a count that was not made, or was no longer true */
 	HISTORY_MINIMUM,     /* a move took a service below its minimum */
+	HISTORY_RESTART,     /* a restart of a node's host did */
 	HISTORY_UNANNOUNCED, /* a balancer in the view was not notified of a move */
 	HISTORY_LEASE,	     /* two hosts may act under one lock */
 	HISTORY_THEFT,	     /* a lock released by a host that does not hold it, or broken early */
@@ -122,8 +124,9 @@ struct history_process {
 	uint32_t pasts[HISTORY_SERVICES];
 	uint64_t may[HISTORY_SERVICES];
 	int64_t announced[HISTORY_HOSTS + 1][HISTORY_SERVICES]; /* its newest FAA of each counter */
-	uint16_t saw[HISTORY_HOSTS + 1][HISTORY_NODES];		/* service of the node */
-	int64_t saw_at[HISTORY_HOSTS + 1][HISTORY_NODES];
+	uint64_t word[HISTORY_HOSTS + 1][HISTORY_NODES];	/* of the node, as it saw it */
+	uint64_t kept[HISTORY_HOSTS + 1][HISTORY_NODES];
+	int64_t saw_at[HISTORY_HOSTS + 1][HISTORY_NODES]; /* word */
 	int64_t swept_at; /* its newest CAS of a node to the same service */
 };
 
@@ -162,7 +165,7 @@ struct history {
 	struct history_word node[HISTORY_HOSTS + 1][HISTORY_NODES];
 	struct history_word lock[HISTORY_HOSTS + 1][HISTORY_SERVICES];
 	struct history_process process[HISTORY_HOSTS + 1][HISTORY_PAST]; /* by boot, modulo */
-	int64_t booted_at[HISTORY_HOSTS + 1];
+	bool left[HISTORY_SERVICES];	  /* a node left the service when its host began */
 	uint32_t boot[HISTORY_HOSTS + 1]; /* newest */
 	struct history_service service[HISTORY_SERVICES];
 	struct history_record last[HISTORY_LAST];

@@ -312,7 +312,7 @@ int main(int argc, char **argv)
 		free(m);
 		return 2;
 	}
-	rc = region_words(words, c.generation);
+	rc = region_words(words, c.generation, NULL);
 	words[TOKEN / 8] = 0;
 	if (!rc)
 		rc = host_process_open(&m->p, &c);

@@ -5,19 +5,24 @@
  *	move_hosts BACKEND NUMBER GENERATION ADDRESS-1 ADDRESS-2 ...
  *
  * BACKEND: of transport.h; "shm+faults": "shm", with operations delayed, lost and late. Host 1 is
- * the locks' home; hosts 2 and 3 have nodes, half of them of either service; all balance both. Each
- * host draws which service's load is high, for itself, and anew after a while.
+ * the locks' home; hosts 2 and 3 have nodes, half of them of either service at first; all balance
+ * both. Each host draws which service's load is high, for itself, and anew after a while. With
+ * "shm", an address is a folder: there a host saves the words of its nodes, and begins with them.
  *
  * A host that has counted all nodes under both locks sees no service below its minimum, whatever
  * others do or did: otherwise that is a violation. SIGUSR2: ask for no more moves. At its end it
  * prints its counts as one JSON object (host_process.h).
  */
 #include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "src/core/random.h"
+#include "src/reconf/keep.h"
 #include "src/reconf/move_priv.h"
+#include "src/shared/nodes_file.h"
 #include "src/shared/region.h"
 #include "src/transport/shm/faults.h"
 #include "tests/shared/host_process.h"
@@ -29,7 +34,8 @@ enum {
 	PORT = 7950,
 	PREFIX = 0x30e,
 	SCAN_TAG = MOVE_TAGS,
-	RESULTS = MOVE_VIEW + 1,
+	KEEP_TAG = SCAN_TAG + MOVE_NODES_MAX,
+	RESULTS = MOVE_NOT_KEPT + 1,
 };
 
 /* Over a network between virtual machines, and of processes of one machine. */
@@ -46,6 +52,9 @@ struct me {
 	const struct times *times;
 	struct move move;
 	struct move_view in;
+	struct keep keep;
+	char state_dir[128]; /* empty: it saves nothing */
+	uint64_t file[REGION_NODES_MAX];
 	struct lock lock[SERVICES];
 	struct counter counter[SERVICES];
 	struct mono next_check, next_load;
@@ -93,8 +102,10 @@ static void step_move(void *state, const struct step_event *ev, struct mono now,
 
 	move_step(&m->move, ev, now, out);
 	after = move_state(&m->move);
-	if (before == MOVE_COUNTS && (after == MOVE_ANNOUNCES ||
-				      (after != before && move_result(&m->move) == MOVE_NO_DONOR)))
+	if (before == MOVE_COUNTS &&
+	    (after == MOVE_ANNOUNCES ||
+	     (after != before &&
+	      (move_result(&m->move) == MOVE_NO_DONOR || move_result(&m->move) == MOVE_NOT_KEPT))))
 		check_minimum(m);
 	if (before != MOVE_IDLE && after == MOVE_IDLE) {
 		m->results[move_result(&m->move)]++;
@@ -105,6 +116,68 @@ static void step_move(void *state, const struct step_event *ev, struct mono now,
 static struct mono due_move(const void *state)
 {
 	return move_due(&((const struct me *)state)->move);
+}
+
+/* --- the own nodes ------------------------------------------------------------------ */
+
+static bool has_nodes(int host)
+{
+	return host == 2 || host == 3;
+}
+
+/* The service of a node when its host starts for the first time. */
+static uint16_t begins(uint32_t node)
+{
+	return (uint16_t)(node % SERVICES + 1);
+}
+
+static int save_nodes(const struct me *m)
+{
+	return m->state_dir[0] ? nodes_file_save(m->state_dir, m->file) : 0;
+}
+
+/* m->file: the words to begin with, which are saved. */
+static int begin_nodes(struct me *m, const struct host_process_conf *c)
+{
+	uint16_t service[REGION_NODES_MAX] = { 0 };
+	uint64_t file[REGION_NODES_MAX];
+	int rc = -ENOENT;
+
+	for (uint32_t n = 0; n < HOST_NODES && has_nodes(c->self); n++)
+		service[n] = begins(n);
+	if (!strcmp(c->backend, "shm")) {
+		snprintf(m->state_dir, sizeof(m->state_dir), "%s/state-%u", c->address[c->self - 1],
+			 c->self);
+		if (mkdir(m->state_dir, 0700) && errno != EEXIST)
+			return -errno;
+		rc = nodes_file_load(m->state_dir, file);
+	}
+	if (keep_begin(m->file, rc ? NULL : file, service, c->generation == 1 || !m->state_dir[0]))
+		return save_nodes(m);
+	return 0;
+}
+
+static void step_keep(void *state, const struct step_event *ev, struct mono now,
+		      struct step_out *out)
+{
+	keep_step(state, ev, now, out);
+}
+
+static struct mono due_keep(const void *state)
+{
+	return keep_due(state);
+}
+
+static void keep_nodes(struct me *m)
+{
+	const uint64_t *wants = keep_wants(&m->keep);
+	int rc;
+
+	if (!wants)
+		return;
+	memcpy(m->file, wants, HOST_NODES * sizeof(m->file[0]));
+	rc = save_nodes(m);
+	runner_ask(m->p.r, &m->keep, rc ? KEEP_FAILED : KEEP_SAVED, NULL, host_process_now(&m->p));
 }
 
 /* --- loads -------------------------------------------------------------------------- */
@@ -195,6 +268,7 @@ static void run(struct me *m)
 		struct mono now = host_process_now(&m->p);
 
 		host_process_turn(&m->p);
+		keep_nodes(m);
 		if (mono_sub(now, m->next_check) >= 0)
 			check_load(m, now);
 		if (host_process_stops() > 1)
@@ -203,17 +277,6 @@ static void run(struct me *m)
 			print_counts(m);
 		host_process_sleep(&m->p);
 	}
-}
-
-/* The service of a node at its host's start. */
-static uint16_t begins(uint32_t node)
-{
-	return (uint16_t)(node % SERVICES + 1);
-}
-
-static bool has_nodes(int host)
-{
-	return host == 2 || host == 3;
 }
 
 static void set_up(struct me *m, int hosts)
@@ -246,6 +309,11 @@ static int open_protocols(struct me *m, int hosts)
 				      .seed = m->p.self };
 	const struct runner_user move = { m, step_move, due_move, 0, MOVE_TAGS };
 	const struct runner_user scan = { &m->in, step_scan, due_scan, SCAN_TAG, MOVE_NODES_MAX };
+	const struct keep_conf kc = { .self = m->p.self,
+				      .tag = KEEP_TAG,
+				      .nodes = HOST_NODES,
+				      .check_ns = m->times->check_ns };
+	const struct runner_user keep = { &m->keep, step_keep, due_keep, KEEP_TAG, KEEP_TAGS };
 	int rc;
 
 	set_up(m, hosts);
@@ -253,6 +321,9 @@ static int open_protocols(struct me *m, int hosts)
 	rc = runner_add(m->p.r, &move);
 	if (!rc)
 		rc = runner_add(m->p.r, &scan);
+	keep_init(&m->keep, &kc, m->file);
+	if (!rc && has_nodes(m->p.self))
+		rc = runner_add(m->p.r, &keep);
 	if (!rc)
 		runner_view(m->p.r, 0, hostset_first((uint32_t)hosts), true,
 			    host_process_now(&m->p));
@@ -293,9 +364,9 @@ int main(int argc, char **argv)
 	m->times = strcmp(c.backend, "verbs") ? &fast : &slow;
 	m->rng = c.generation << 8 | c.self;
 	c.deadline_ns = m->times->deadline_ns;
-	rc = region_words(words, c.generation);
-	for (uint32_t n = 0; n < HOST_NODES && has_nodes(c.self); n++)
-		words[region_node_offset(n) / 8] = region_word(begins(n), region_seq(0, 1));
+	rc = begin_nodes(m, &c);
+	if (!rc)
+		rc = region_words(words, c.generation, m->file);
 	if (!rc)
 		rc = host_process_open(&m->p, &c);
 	if (!rc && faulty)

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """move_hosts.py PROGRAM [--violation]: four processes move nodes between services, over shm with faults.
 
-One is stopped for longer than a lease; a balancer and the locks' home are killed and started again.
+One is stopped for longer than a lease; a balancer, the locks' home and a host with nodes are killed
+and started again.
 --violation: PROGRAM has a broken rule: run it until a host notices, for a minute at most.
 Exit 0: nodes were moved in each part, and no host saw a service below its minimum; 3: one did; 1: else.
 """
 import json, os, select, shutil, signal, subprocess, sys, tempfile, time
 
-HOSTS, HOME, BALANCER = 4, 1, 4  # hosts 2 and 3 have the nodes: a restart would move them
+HOSTS, HOME, NODES, BALANCER = 4, 1, 3, 4  # hosts 2 and 3 have the nodes
 PATIENCE = 60
 
 
@@ -79,7 +80,7 @@ def run(hosts):
     time.sleep(0.5)  # a lease is 0.15 s
     hosts[BALANCER - 1].p.send_signal(signal.SIGCONT)
     moved(hosts, 2)
-    for number in (BALANCER, HOME):
+    for number in (BALANCER, HOME, NODES):
         hosts[number - 1].kill()
         hosts[number - 1].start()
         moved(hosts, 3)

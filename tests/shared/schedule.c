@@ -19,10 +19,14 @@ enum {
 	TIMER_DUE = 0x600,  /* the same: the high load must have made a move */
 	TIMER_COME = 0x700, /* + host */
 	TIMER_OPERATOR = 0x800,
+	TIMER_DURABLE = 0x900, /* + host: what it saves is on disk */
+	TIMER_SAVED = 0xa00,   /* + host: and it is told */
+	TIMER_RESTART = 0xb00, /* + host */
 };
 
-static const char *const kind_names[SCHEDULE_KINDS] = { "calm",	    "death",  "storm",	  "views",
-							"handover", "unseen", "newcomers" };
+static const char *const kind_names[SCHEDULE_KINDS] = { "calm",	     "death",	 "storm",
+							"views",     "handover", "unseen",
+							"newcomers", "restarts" };
 
 const char *schedule_kind_name(enum schedule_kind k)
 {
@@ -89,7 +93,8 @@ static void high_begins(struct schedule *s, uint32_t i)
 		return;
 	/* Between two high loads all balancers see a low one. */
 	if ((s->kind == SCHEDULE_CALM && any_high(s)) ||
-	    s->w.now - s->h.service[id_of(i)].low_since < 3 * CHECK_NS) {
+	    (s->kind != SCHEDULE_RESTARTS &&
+	     s->w.now - s->h.service[id_of(i)].low_since < 3 * CHECK_NS)) {
 		world_timer(&s->w, s->w.now + CHECK_NS, TIMER_HIGH + i);
 		return;
 	}
@@ -113,13 +118,105 @@ static void high_ends(struct schedule *s, uint32_t i, uint32_t event)
 		    TIMER_HIGH + (uint32_t)between(s, 0, s->services - 1));
 }
 
-/* A node went to service i: its load falls after a while. */
-static void relieved(struct schedule *s, uint32_t i)
+/*
+ * RESTARTS: the new node's service is the next donor, mostly before its host has saved the move, or
+ * right after that. Its host restarts, at first or when the next node was moved, too.
+ */
+static void moved_on(struct schedule *s, uint32_t i, uint16_t host)
+{
+	set_load(s, i, LOW);
+	high_begins(s, (i + (uint32_t)between(s, 1, s->services - 1)) % s->services);
+	if (!one_in(s, 4))
+		world_timer(&s->w, s->w.now + between(s, 0, (one_in(s, 4) ? 1 : 12) * CHECK_NS),
+			    TIMER_RESTART + host);
+}
+
+/* A node of host went to service i: its load falls after a while. */
+static void relieved(struct schedule *s, uint32_t i, uint16_t host)
 {
 	if (has_death(s))
 		return;
+	if (s->kind == SCHEDULE_RESTARTS && !s->quiet) {
+		moved_on(s, i, host);
+		return;
+	}
 	world_timer(&s->w, s->w.now + between(s, 0, CHECK_NS * 3 / 2),
 		    TIMER_LOW + i + 16 * (s->event[i] & 15));
+}
+
+/* --- a host's disk ----------------------------------------------------------------- */
+
+static void begin_words(struct schedule *s, uint16_t host)
+{
+	struct schedule_host *h = &s->host[host];
+	uint64_t node[REGION_NODES_MAX];
+	const struct keep_conf kc = {
+		.self = host, .tag = MOVE_TAGS, .nodes = s->h.conf.nodes[host], .check_ns = CHECK_NS
+	};
+
+	/* Before anybody can read the words. */
+	if (keep_begin(node, h->has_disk ? h->disk : NULL, s->begins[host], !h->has_disk))
+		memcpy(h->disk, node, sizeof(node));
+	h->has_disk = true;
+	h->saves = false;
+	keep_init(&h->keep, &kc, node);
+	for (uint32_t i = 0; i < WORLD_WORDS; i++) {
+		*world_word(&s->w, host, region_node_offset(i)) = node[i];
+		*world_word(&s->w, host, region_kept_offset(i)) = node[i];
+	}
+	for (uint32_t i = 0; i < s->h.conf.nodes[host]; i++)
+		record_event(s, (struct history_record){ .type = HISTORY_WORD,
+							 .host = host,
+							 .offset = region_node_offset(i),
+							 .now = node[i] });
+}
+
+static void start_save(struct schedule *s, uint16_t host)
+{
+	struct schedule_host *h = &s->host[host];
+	const uint64_t *wants = keep_wants(&h->keep);
+	int64_t lasts = s->kind == SCHEDULE_RESTARTS && !s->quiet ? 12 * CHECK_NS : CHECK_NS;
+
+	if (!wants || h->saves)
+		return;
+	memcpy(h->saving, wants, h->keep.conf.nodes * sizeof(h->saving[0]));
+	h->saves = true;
+	h->durable = false;
+	h->saves_boot = s->w.host[host].boot;
+	world_timer(&s->w, s->w.now + between(s, 0, lasts), TIMER_DURABLE + host);
+}
+
+static bool still_saves(const struct schedule *s, uint16_t host)
+{
+	const struct schedule_host *h = &s->host[host];
+
+	return h->saves && s->w.host[host].up && h->saves_boot == s->w.host[host].boot;
+}
+
+/* A save that fails may have changed the file, or not. */
+static void durable(struct schedule *s, uint16_t host)
+{
+	struct schedule_host *h = &s->host[host];
+	uint32_t fails_in = s->kind == SCHEDULE_RESTARTS ? 4 : 16;
+	bool fails = s->kind != SCHEDULE_CALM && !s->quiet && one_in(s, fails_in);
+
+	if (!still_saves(s, host))
+		return;
+	if (!fails || one_in(s, 2))
+		memcpy(h->disk, h->saving, h->keep.conf.nodes * sizeof(h->disk[0]));
+	if (fails)
+		world_ask(&s->w, host, SCHEDULE_ASK_KEEP + KEEP_FAILED);
+	else
+		world_timer(&s->w, s->w.now + between(s, 0, NS_PER_MS), TIMER_SAVED + host);
+	h->durable = h->saves = !fails;
+}
+
+static void saved(struct schedule *s, uint16_t host)
+{
+	if (!still_saves(s, host) || !s->host[host].durable)
+		return; /* a timer of an earlier process */
+	world_ask(&s->w, host, SCHEDULE_ASK_KEEP + KEEP_SAVED);
+	s->host[host].saves = false;
 }
 
 /* --- a host's process ------------------------------------------------------------ */
@@ -145,15 +242,8 @@ static void boot(void *ctx, uint16_t host, uint64_t generation, struct mono now)
 							 .offset = region_lock_offset(i),
 							 .now = word });
 	}
-	for (uint32_t i = 0; i < s->h.conf.nodes[host]; i++) {
-		uint64_t word = region_word(s->begins[host][i], region_seq(0, 1));
-
-		*world_word(&s->w, host, region_node_offset(i)) = word;
-		record_event(s, (struct history_record){ .type = HISTORY_WORD,
-							 .host = host,
-							 .offset = region_node_offset(i),
-							 .now = word });
-	}
+	begin_words(s, host);
+	record_event(s, (struct history_record){ .type = HISTORY_BEGUN, .host = host });
 }
 
 /* What a balancer has read of all nodes; some values are old. */
@@ -292,13 +382,26 @@ static void record_leases(struct schedule *s, uint16_t host)
 	}
 }
 
+static void step_keep(struct schedule *s, uint16_t host, const struct step_event *ev,
+		      struct mono now, struct step_out *out)
+{
+	struct step_event mine = *ev;
+
+	mine.what -= ev->type == STEP_ASK ? SCHEDULE_ASK_KEEP : 0;
+	keep_step(&s->host[host].keep, &mine, now, out);
+	start_save(s, host);
+}
+
 static void step(void *ctx, uint16_t host, const struct step_event *ev, struct mono now,
 		 struct step_out *out)
 {
 	struct schedule *s = ctx;
 	struct schedule_host *h = &s->host[host];
+	bool keeps = ev->type == STEP_ASK && ev->what >= SCHEDULE_ASK_KEEP;
 
-	if (!h->serves)
+	if (s->h.conf.nodes[host] && (keeps || ev->type != STEP_ASK))
+		step_keep(s, host, ev, now, out);
+	if (keeps || !h->serves)
 		return;
 	if (ev->type == STEP_VIEW)
 		record_event(s, (struct history_record){ .type = HISTORY_VIEW,
@@ -316,11 +419,13 @@ static void step(void *ctx, uint16_t host, const struct step_event *ev, struct m
 static struct mono due(void *ctx, uint16_t host)
 {
 	struct schedule_host *h = &((struct schedule *)ctx)->host[host];
-	struct mono d = move_due(&h->move);
+	struct mono d = { INT64_MAX };
 
-	if (!h->serves)
-		return (struct mono){ INT64_MAX };
-	return d.ns < h->next_check.ns ? d : h->next_check;
+	if (h->keep.conf.nodes)
+		d = keep_due(&h->keep);
+	if (h->serves)
+		d = mono_earlier(d, mono_earlier(move_due(&h->move), h->next_check));
+	return d;
 }
 
 /* --- notices of the world ----------------------------------------------------------- */
@@ -395,7 +500,7 @@ static void effect(void *ctx, const struct world_effect *e)
 
 	history_add(&s->h, &r);
 	if (s->h.moves > moves && !s->h.violation)
-		relieved(s, region_word_id(e->now) - 1u);
+		relieved(s, region_word_id(e->now) - 1u, e->op->host);
 	if (e->offset >= REGION_COUNTERS)
 		return;
 	if (s->kind == SCHEDULE_NEWCOMERS)
@@ -618,6 +723,13 @@ static void timer(void *ctx, uint32_t what)
 		return come(s, (uint16_t)i);
 	case TIMER_OPERATOR:
 		return break_by_force(s);
+	case TIMER_DURABLE:
+		return durable(s, (uint16_t)i);
+	case TIMER_SAVED:
+		return saved(s, (uint16_t)i);
+	case TIMER_RESTART:
+		return s->quiet ? (void)0
+				: world_crash(&s->w, (uint16_t)i, between(s, 0, 2 * CHECK_NS));
 	case TIMER_HEAL:
 		return i ? last_load(s) : heal(s);
 	default:
@@ -662,7 +774,8 @@ bool schedule_run(struct schedule *s, uint64_t seed, const struct schedule_optio
 	if (!has_death(s) && s->kind != SCHEDULE_CALM && one_in(s, 4))
 		world_timer(&s->w, between(s, 0, 10 * CHECK_NS), TIMER_OPERATOR);
 	end = c.faults_until;
-	if (s->kind == SCHEDULE_STORM || s->kind == SCHEDULE_UNSEEN || s->dynamic) {
+	if (s->kind == SCHEDULE_STORM || s->kind == SCHEDULE_UNSEEN ||
+	    s->kind == SCHEDULE_RESTARTS || s->dynamic) {
 		world_timer(&s->w, c.faults_until, TIMER_HEAL);
 		end += 7 * HOLD_NS + patience(s) + 4 * CHECK_NS;
 	}

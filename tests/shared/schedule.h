@@ -10,6 +10,7 @@
 #ifndef RESEX_TESTS_SCHEDULE_H
 #define RESEX_TESTS_SCHEDULE_H
 
+#include "src/reconf/keep.h"
 #include "src/reconf/move.h"
 #include "tests/shared/history.h"
 #include "tests/shared/world.h"
@@ -22,8 +23,12 @@ enum schedule_kind {
 	SCHEDULE_HANDOVER, /* homes change while holders hang */
 	SCHEDULE_UNSEEN,   /* a late move to a node that others cannot reach, or sweep, meanwhile */
 	SCHEDULE_NEWCOMERS, /* a holder dies, and other hosts ask for its lock at bad times */
+	SCHEDULE_RESTARTS,  /* hosts restart after moves of their nodes, and moves go on at once */
 	SCHEDULE_KINDS,
 };
+
+/* Events of type STEP_ASK from here on are answers to KEEP_SAVES: + enum keep_ask. */
+enum { SCHEDULE_ASK_KEEP = 0x100 };
 
 enum { SCHEDULE_SERVICES = 3, SCHEDULE_LOADS = 16 };
 
@@ -33,8 +38,14 @@ struct schedule_host {
 	struct lock lock[SCHEDULE_SERVICES];
 	struct counter counter[SCHEDULE_SERVICES];
 	struct mono next_check;
-	uint32_t serves; /* bit i: balances in.service[i] */
-	uint32_t turn;	 /* which of its services is first */
+	struct keep keep;
+	bool has_disk;
+	uint64_t disk[REGION_NODES_MAX];   /* its file of node words, which survives a crash */
+	uint64_t saving[REGION_NODES_MAX]; /* what it saves */
+	bool saves, durable;		   /* it saves; and that is on disk */
+	uint32_t saves_boot;		   /* the process that saves */
+	uint32_t serves;		   /* bit i: balances in.service[i] */
+	uint32_t turn;			   /* which of its services is first */
 	bool quorate;
 	bool comes_later, comes; /* NEWCOMERS */
 };
@@ -46,9 +57,9 @@ struct schedule {
 	struct schedule_host host[WORLD_HOSTS + 1];
 	struct move_conf conf;
 	uint32_t hosts, services;
-	uint16_t begins[WORLD_HOSTS + 1][HISTORY_NODES]; /* a node's service in the configuration */
-	uint32_t load[SCHEDULE_SERVICES];		 /* per cent */
-	uint32_t event[SCHEDULE_SERVICES];		 /* counts high loads */
+	uint16_t begins[WORLD_HOSTS + 1][REGION_NODES_MAX]; /* a node's configured service */
+	uint32_t load[SCHEDULE_SERVICES];		    /* per cent */
+	uint32_t event[SCHEDULE_SERVICES];		    /* counts high loads */
 	uint64_t members, view;
 	bool dynamic;	    /* membership */
 	uint32_t victim_in; /* DEATH: that many acquisitions from now */

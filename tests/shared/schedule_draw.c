@@ -47,7 +47,8 @@ static void draw_cluster(struct schedule *s, struct history_conf *c)
 			if (s->host[h].serves >> i & 1)
 				c->balancers[id_of(i)] |= 1ull << (h - 1);
 	for (uint32_t i = 0; i < s->services; i++) {
-		uint32_t more = s->kind >= SCHEDULE_UNSEEN ? 2 : 0;
+		bool spare = s->kind == SCHEDULE_UNSEEN || s->kind == SCHEDULE_NEWCOMERS;
+		uint32_t more = spare ? 2 : 0;
 		uint32_t nodes = c->minimum[id_of(i)] + more + (uint32_t)between(s, i == 0, 2);
 
 		for (uint32_t k = 0; k < nodes; k++, n++) {
@@ -75,7 +76,7 @@ static void draw_faults(struct schedule *s, struct world_conf *w, bool asides)
 {
 	static const uint32_t often[] = { 8, 16, 32, 64, 128 };
 
-	if (s->kind == SCHEDULE_CALM || has_death(s))
+	if (s->kind == SCHEDULE_CALM || s->kind == SCHEDULE_RESTARTS || has_death(s))
 		return;
 	if (s->kind == SCHEDULE_UNSEEN) {
 		w->fault_in = 1;
@@ -133,6 +134,7 @@ void schedule_draw(struct schedule *s, uint64_t seed, const struct schedule_opti
 	w.delay_max = between(s, 100, 1000) * NS_PER_US;
 	w.faults_until = 25 * HOLD_NS;
 	draw_cluster(s, &c);
+	memcpy(w.nodes, c.nodes, sizeof(w.nodes));
 	draw_faults(s, &w, o->asides);
 	c.faultless = s->kind == SCHEDULE_CALM;
 	if (c.faultless)

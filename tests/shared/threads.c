@@ -230,7 +230,7 @@ static bool start(struct all *a, uint16_t number)
 	user = runner_lock(&h->lock);
 	c.words = words;
 	snprintf(c.address, sizeof(c.address), "%s", a->dir.path);
-	if (!words || region_words(words, 1) ||
+	if (!words || region_words(words, 1, NULL) ||
 	    transport_find("shm")->open(&h->t, &c, now_of(h), text)) {
 		fprintf(stderr, "threads: host %u: %s\n", number, text);
 		free(words);

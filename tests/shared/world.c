@@ -124,7 +124,7 @@ static struct world_effect effect_of_word(const struct world_op *o, uint32_t k)
 	struct world_effect e = effect_of(o);
 
 	e.t = o->read[k];
-	e.offset += 8 * k;
+	e.offset += 8 * o->place[k];
 	e.old = e.now = o->data[k];
 	return e;
 }
@@ -152,8 +152,11 @@ static void deliver_result(struct world *w, uint32_t i, enum step_outcome outcom
 				 .old = outcome == STEP_DONE ? o->old : 0 };
 
 	if (outcome == STEP_DONE && o->op.kind == STEP_READ) {
-		ev.data = o->data;
-		ev.words = o->words;
+		memset(w->data, 0, o->op.len);
+		for (uint32_t k = 0; k < o->words; k++)
+			w->data[o->place[k]] = o->data[k];
+		ev.data = w->data;
+		ev.words = o->op.len / 8;
 	}
 	o->reported = true;
 	if (!w->host[o->poster].up || w->host[o->poster].boot != o->boot)
@@ -199,13 +202,16 @@ static bool is_unreported(const struct world *w, const struct world_op *o)
 	return o->reported || l->mute || l->serial != o->serial;
 }
 
-/* Read the words from..to-1 of a READ. */
-static void read_words(struct world *w, struct world_op *o, uint32_t from, uint32_t to)
+/* Read one of the two parts of a READ; all at once, if it has one word. */
+static void read_words(struct world *w, struct world_op *o, bool first)
 {
+	bool last = first == o->last_first;
+	uint32_t from = last ? o->split : 0, to = last ? o->words : o->split;
+
 	for (uint32_t k = from; k < to; k++) {
 		struct world_effect e;
 
-		o->data[k] = *world_word(w, o->op.host, o->op.offset + 8 * k);
+		o->data[k] = *world_word(w, o->op.host, o->op.offset + 8 * o->place[k]);
 		o->read[k] = w->now;
 		e = effect_of_word(o, k);
 		w->actor->effect(w->actor->ctx, &e);
@@ -220,7 +226,7 @@ static void execute_operation(struct world *w, struct world_op *o)
 
 	o->executed = w->now;
 	if (o->op.kind == STEP_READ) {
-		read_words(w, o, o->first, o->words);
+		read_words(w, o, false);
 		return;
 	}
 	o->old = *word;
@@ -266,7 +272,7 @@ static void do_exec(struct world *w, const struct world_event *e)
 	}
 	if (e->more) { /* the first words of a READ; what does not arrive now does not later */
 		if (arrives(w, o) && !crashes_target(w, o) && !o->refuse)
-			read_words(w, o, 0, o->first);
+			read_words(w, o, true);
 		world_op_put(w, e->value);
 		return;
 	}

@@ -8,8 +8,8 @@
  * deadline, cuts links, crashes, restarts and pauses hosts. It keeps the contract of
  * transport.h: one result an operation; order within a link; an UNKNOWN operation may be
  * executed until its responder has accepted a newer link of that host, and then never. All
- * is drawn from one seed. The words of one READ are read at two times: some at the first, the
- * others at the second.
+ * is drawn from one seed. The words of one READ are read at two times: the first or the last of
+ * them at one, the others later. A READ may include places without a word of the world: they are 0.
  */
 #ifndef RESEX_TESTS_WORLD_H
 #define RESEX_TESTS_WORLD_H
@@ -18,10 +18,11 @@
 #include "src/reconf/step.h"
 
 enum {
-	WORLD_HOSTS = 8, /* numbered from 1 */
-	WORLD_KINDS = 4, /* of words: locks, counters, node words, acknowledgements */
-	WORLD_WORDS = 8, /* of each kind a host */
-	WORLD_OPS = 512, /* outstanding */
+	WORLD_HOSTS = 8,	      /* numbered from 1 */
+	WORLD_KINDS = 4,	      /* of words: locks, counters, node words, acknowledgements */
+	WORLD_WORDS = 8,	      /* of each kind a host; and as many kept words of nodes */
+	WORLD_READ = 2 * WORLD_WORDS, /* words of one READ */
+	WORLD_OPS = 512,	      /* outstanding */
 	WORLD_EVENTS = 2048,
 	WORLD_DEPTH = 64, /* outstanding of a link */
 	WORLD_LOST = 256,
@@ -53,11 +54,12 @@ struct world_conf {
 	int64_t lease;		      /* HANG and LATE last longer than this */
 	int64_t late_min;	      /* past its deadline, LATE */
 	int64_t faults_until;
-	uint32_t fault_in;	 /* one fault in this many operations; 0: none */
-	uint32_t faults_max;	 /* in one run */
-	bool aimed;		 /* mostly at CASes that move a node */
-	uint32_t weight[FAULTS]; /* how likely each is, against the others */
-	uint64_t before_first;	 /* generation of all hosts before their first start */
+	uint32_t fault_in;		 /* one fault in this many operations; 0: none */
+	uint32_t faults_max;		 /* in one run */
+	bool aimed;			 /* mostly at CASes that move a node */
+	uint32_t weight[FAULTS];	 /* how likely each is, against the others */
+	uint64_t before_first;		 /* generation of all hosts before their first start */
+	uint32_t nodes[WORLD_HOSTS + 1]; /* a READ sees so many nodes of the host; 0: all */
 	uint16_t unswept;    /* this host refuses CASes that leave a node where it is; 0: none */
 	uint32_t unswept_in; /* one of so many */
 	bool restarts;	     /* a crashed host comes back */
@@ -115,10 +117,12 @@ struct world_op {
 	uint32_t boot;
 	uint32_t serial; /* of the link */
 	int64_t decided, posted, deadline, executed;
-	uint64_t old, now;     /* the word before and after */
-	uint32_t words, first; /* READ: how many, and how many of them are read first */
-	uint64_t data[WORLD_WORDS];
-	int64_t read[WORLD_WORDS]; /* when each was read */
+	uint64_t old, now;	    /* the word before and after */
+	uint32_t words, split;	    /* READ: how many; two parts of them are read at two times: */
+	bool last_first;	    /* those from split on come first, or those before it */
+	uint32_t place[WORLD_READ]; /* of each, in words from op.offset */
+	uint64_t data[WORLD_READ];
+	int64_t read[WORLD_READ];  /* when each was read */
 	enum step_outcome outcome; /* once its RESULT is under way */
 	uint32_t link;
 	uint8_t refs;
@@ -151,6 +155,7 @@ struct world_host {
 	uint32_t lost_n;
 	uint32_t lost[WORLD_LOST]; /* posted on no link: reported before anything else */
 	uint64_t word[WORLD_KINDS][WORLD_WORDS];
+	uint64_t kept[WORLD_WORDS];
 };
 
 struct world {
@@ -166,8 +171,9 @@ struct world {
 	uint32_t free_op;
 	struct world_event heap[WORLD_EVENTS];
 	uint32_t heap_n;
-	struct step_out out; /* of the step that runs */
-	const char *broken;  /* why the world itself cannot go on */
+	struct step_out out;		     /* of the step that runs */
+	uint64_t data[REGION_WORDS_OF_KIND]; /* of the READ whose result is given */
+	const char *broken;		     /* why the world itself cannot go on */
 };
 
 void world_init(struct world *w, const struct world_conf *c, const struct world_actor *a,

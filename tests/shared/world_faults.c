@@ -2,6 +2,12 @@
 /* world_faults: which fault an operation meets, and the faults that strike hosts and links. */
 #include "tests/shared/world_priv.h"
 
+static bool is_cas_of_node(const struct step_op *op)
+{
+	return op->kind == STEP_CAS && op->offset >= region_node_offset(0) &&
+	       op->offset < region_kept_offset(0);
+}
+
 /* Faults of atomics find more: READs get a quarter as many. */
 static bool fault_due(struct world *w, const struct step_op *op)
 {
@@ -10,7 +16,7 @@ static bool fault_due(struct world *w, const struct step_op *op)
 	if (!c->fault_in || w->faults >= c->faults_max || w->now >= c->faults_until)
 		return false;
 	if (c->aimed)
-		return op->kind == STEP_CAS && op->offset >= REGION_NODE_WORDS &&
+		return is_cas_of_node(op) &&
 		       region_word_id(op->compare) != region_word_id(op->value) &&
 		       world_one_in(w, 2);
 	return world_one_in(w, op->kind == STEP_READ ? 4 * c->fault_in : c->fault_in);
@@ -18,8 +24,7 @@ static bool fault_due(struct world *w, const struct step_op *op)
 
 static bool is_of_sweep(const struct step_op *op)
 {
-	return op->kind == STEP_CAS && op->offset >= REGION_NODE_WORDS &&
-	       region_word_id(op->compare) == region_word_id(op->value);
+	return is_cas_of_node(op) && region_word_id(op->compare) == region_word_id(op->value);
 }
 
 enum world_fault world_draw_fault(struct world *w, const struct step_op *op)

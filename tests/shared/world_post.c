@@ -14,10 +14,13 @@ uint64_t *world_word(struct world *w, uint16_t host, uint32_t offset)
 {
 	uint32_t kind = offset / REGION_PAGE, i = offset % REGION_PAGE / 8;
 
+	bool kept = kind == REGION_NODE_WORDS / REGION_PAGE && i >= REGION_NODES_MAX;
+
+	i -= kept ? REGION_NODES_MAX : 0;
 	if (host < 1 || host > w->conf.hosts || offset % 8 || kind >= WORLD_KINDS ||
 	    i >= WORLD_WORDS)
 		return NULL;
-	return &w->host[host].word[kind][i];
+	return kept ? &w->host[host].kept[i] : &w->host[host].word[kind][i];
 }
 
 /* --- operations -------------------------------------------------------------- */
@@ -101,7 +104,7 @@ static void read_aside(struct world *w, uint32_t i, int64_t t)
 	struct world_op *o = &w->op[i];
 
 	for (uint32_t k = 0; k < o->words; k++)
-		o->data[k] = *world_word(w, o->op.host, o->op.offset + 8 * k);
+		o->data[k] = *world_word(w, o->op.host, o->op.offset + 8 * o->place[k]);
 	o->old = o->data[0];
 	world_come_back(w, i, STEP_DONE, t + w->conf.delay_min);
 }
@@ -137,7 +140,8 @@ static int64_t read_later(struct world *w, uint32_t i, int64_t exec)
 
 	if (o->words < 2)
 		return exec;
-	o->first = (uint32_t)world_between(w, 1, o->words - 1);
+	o->split = (uint32_t)world_between(w, 1, o->words - 1);
+	o->last_first = world_one_in(w, 2);
 	o->refs++;
 	world_push(w, exec, EV_EXEC, o->op.host, i, 1);
 	if (later > limit || (w->conf.fault_in && world_one_in(w, 8)))
@@ -249,6 +253,21 @@ void world_forget_waiting(struct world *w, struct world_link *l)
 	}
 }
 
+/* The places of a READ where the world has words. */
+static void find_words(struct world *w, struct world_op *o)
+{
+	uint32_t nodes = w->conf.nodes[o->op.host];
+
+	for (uint32_t k = 0; o->op.kind == STEP_READ && k < o->op.len / 8; k++) {
+		uint32_t offset = o->op.offset + 8 * k;
+		bool none = nodes && offset >= REGION_NODE_WORDS &&
+			    offset % REGION_PAGE / 8 % REGION_NODES_MAX >= nodes;
+
+		if (!none && world_word(w, o->op.host, offset))
+			o->place[o->words++] = k;
+	}
+}
+
 void world_post(struct world *w, uint16_t a, const struct step_op *op, int64_t deadline)
 {
 	enum world_fault f = world_draw_fault(w, op);
@@ -263,7 +282,7 @@ void world_post(struct world *w, uint16_t a, const struct step_op *op, int64_t d
 		return;
 	}
 	if (!world_word(w, op->host, op->offset) || !world_word(w, op->host, last) || op->len % 8 ||
-	    words > WORLD_WORDS || (op->kind == STEP_READ && !words)) {
+	    op->offset / REGION_PAGE != last / REGION_PAGE || (op->kind == STEP_READ && !words)) {
 		w->broken = "an operation names no word";
 		return;
 	}
@@ -273,8 +292,8 @@ void world_post(struct world *w, uint16_t a, const struct step_op *op, int64_t d
 				      .boot = w->host[a].boot,
 				      .decided = w->now,
 				      .deadline = deadline,
-				      .words = words,
 				      .refs = 1 };
+	find_words(w, &w->op[i]);
 	if (f == FAULT_WAIT || w->link[a][op->host].waits)
 		wait_for_room(w, i);
 	else

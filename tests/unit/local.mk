@@ -412,12 +412,14 @@ tests_unit_test_benchex_plan_LDADD = libbenchex.a libcore.a $(UNIT_LIBS)
 endif
 
 if CMOCKA
-UNIT_REGION = tests/unit/test_record tests/unit/test_region tests/unit/test_peers \
+UNIT_REGION = tests/unit/test_nodes_file tests/unit/test_record tests/unit/test_region tests/unit/test_peers \
 	tests/unit/test_peers_nodes tests/unit/test_peers_shm tests/unit/test_region_page tests/unit/test_region_golden \
 	tests/unit/test_runner tests/unit/test_recovery
 check_PROGRAMS += $(UNIT_REGION)
 TESTS += $(UNIT_REGION)
 
+tests_unit_test_nodes_file_SOURCES = tests/unit/test_nodes_file.c tests/unit/prop.h tests/unit/tmpdir.h
+tests_unit_test_nodes_file_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/prop.h
 tests_unit_test_record_LDADD = libreconf.a libshared.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_region_SOURCES = tests/unit/test_region.c tests/unit/prop.h
@@ -516,7 +518,7 @@ endif
 
 if CMOCKA
 UNIT_PROTO = tests/unit/test_act_agent tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_decide tests/unit/test_decide_chain \
-	tests/unit/test_decide_past tests/unit/test_decide_prop tests/unit/test_haproxy_text tests/unit/test_lock \
+	tests/unit/test_decide_past tests/unit/test_decide_prop tests/unit/test_haproxy_text tests/unit/test_keep tests/unit/test_lock \
 	tests/unit/test_move tests/unit/test_move_locks tests/unit/test_move_sweep tests/unit/test_move_wish
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
@@ -541,6 +543,8 @@ tests_unit_test_decide_past_SOURCES = tests/unit/test_decide_past.c tests/unit/d
 tests_unit_test_decide_past_LDADD = libreconf.a $(UNIT_LIBS)
 tests_unit_test_decide_prop_SOURCES = tests/unit/test_decide_prop.c tests/unit/decide_rig.h tests/unit/prop.h
 tests_unit_test_decide_prop_LDADD = libreconf.a $(UNIT_LIBS)
+tests_unit_test_keep_SOURCES = tests/unit/test_keep.c tests/unit/prop.h tests/unit/shared_rig.h
+tests_unit_test_keep_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_lock_SOURCES = tests/unit/test_lock.c tests/unit/steps.h tests/unit/lock_rig.h tests/unit/prop.h \
 	tests/unit/shared_rig.h
 tests_unit_test_lock_LDADD = libreconf.a libshared.a $(UNIT_LIBS)

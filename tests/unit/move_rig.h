@@ -51,6 +51,7 @@ struct rig {
 	struct move_view view;
 	struct mover mover[5]; /* by host */
 	struct mono now;
+	uint16_t unkept; /* this host keeps its words no more; all others at once */
 };
 
 static inline void step_mover(struct rig *r, struct mover *h, struct step_event ev)
@@ -85,11 +86,19 @@ static inline uint32_t nodes_of(struct rig *r, uint32_t s)
 	return n;
 }
 
+static inline void keep_words(struct rig *r, uint16_t host)
+{
+	memcpy(rig_word(&r->w, host, region_kept_offset(0)),
+	       rig_word(&r->w, host, region_node_offset(0)), 8 * REGION_NODES_MAX);
+}
+
 static inline void give_result(struct rig *r, struct mover *h, const struct step_op *op,
 			       enum step_outcome o, uint64_t old)
 {
 	struct step_event ev = rig_result(op, o, old, h->link);
 
+	if (op->host != r->unkept)
+		keep_words(r, op->host);
 	if (op->kind == STEP_READ && o == STEP_DONE) {
 		ev.data = rig_word(&r->w, op->host, op->offset);
 		ev.words = op->len / 8;

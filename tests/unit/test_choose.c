@@ -84,8 +84,8 @@ TEST_WITH(choose__counts_only_what_is_known, rig_setup, rig_teardown)
 
 TEST_WITH(text__each_result__is_said_in_words_of_its_own, rig_setup, rig_teardown)
 {
-	for (int a = MOVE_NONE; a <= MOVE_VIEW + 1; a++)
-		for (int b = a + 1; b <= MOVE_VIEW + 1; b++)
+	for (int a = MOVE_NONE; a <= MOVE_NOT_KEPT + 1; a++)
+		for (int b = a + 1; b <= MOVE_NOT_KEPT + 1; b++)
 			assert_string_not_equal(move_result_text((enum move_result)a),
 						move_result_text((enum move_result)b));
 }

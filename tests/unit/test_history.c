@@ -117,8 +117,10 @@ static void reads(struct rig *r, uint16_t by, bool deaf)
 						.offset = region_node_offset(i),
 						.old = is,
 						.now = is });
-		if (!deaf)
+		if (!deaf) {
 			sees(r, by, region_node_offset(i), is);
+			sees(r, by, region_kept_offset(i), is);
+		}
 	}
 }
 
@@ -207,6 +209,8 @@ static void expect(const struct rig *r, enum history_violation v)
  *	free SERVICE SEQ		the lock's word as its home begins it
  *	held HOST			the locks' words, at a home of their own, are HOST's
  *	boot HOST BOOT			crash HOST
+ *	begun HOST			all its words have begun
+ *	unkept HOST NODE		HOST finds that the node's word is not kept
  *	may HOST BOOL			may it act under the lock of service 1?
  *	view HOST MEMBERS QUORATE NUMBER
  *	high SERVICE, low SERVICE	its load rises, falls
@@ -242,6 +246,10 @@ static void act(void *rig, const struct step *s)
 	else if (step_is(s, "cas"))
 		cas(r, host, region_node_offset(1), region_word((uint16_t)n[1], n[2]),
 		    region_word((uint16_t)n[3], n[4]));
+	else if (step_is(s, "unkept"))
+		sees(r, host, region_kept_offset((uint32_t)n[1]), region_word(3, 0));
+	else if (step_is(s, "begun"))
+		add(r, (struct history_record){ .type = HISTORY_BEGUN, .host = host });
 	else if (step_is(s, "node"))
 		word(r, region_node_offset((uint32_t)n[0]), region_word((uint16_t)n[1], n[2]));
 	else if (step_is(s, "free"))
@@ -300,9 +308,17 @@ static const struct row {
 	{ "move: on a count whose results did not arrive",
 	  "both 2 1, deaf 2, announce 2 3 1, announce 2 4 2, move 2 1 1 -> stale" },
 	{ "move: of the last node", "prepare, high 2, wait 2000, move 2 0 2 -> minimum" },
-	{ "move: of the last but one, all counted, after the nodes' host began anew",
+	{ "move: of the last but one, when a node's host has begun it in another service",
 	  "prepare, minimum 2 2, boot 1 1, node 0 1 0x10000, node 1 2 0x10000,"
-	  "node 2 2 0x10000, node 3 1 0x10000, held 2, move 2 1 1 -> fine" },
+	  "node 2 2 0x10000, node 3 1 0x10000, held 2, move 2 1 1 -> minimum" },
+	{ "move: after a decision that did not count its node, which was not kept",
+	  "prepare, wait 1000, both 3 2, count 3, unkept 3 1, announce 3 2 1, move 2 1 1 -> fine" },
+	{ "restart: a service is left below its minimum",
+	  "prepare, minimum 2 3, boot 1 1, node 1 1 1, begun 1 -> restart" },
+	{ "restart: a service is left with its minimum",
+	  "prepare, minimum 2 2, boot 1 1, node 1 1 1, begun 1 -> fine" },
+	{ "restart: a service has its nodes again at the end",
+	  "prepare, minimum 2 3, boot 1 1, node 1 1 1, node 0 2 1, begun 1 -> fine" },
 	{ "move: not announced to a balancer",
 	  "both 2 1, count 2, announce 2 3 1, move 2 1 1 -> unannounced" },
 	{ "move: not announced to a balancer that was removed",

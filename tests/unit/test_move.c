@@ -562,7 +562,8 @@ TEST_WITH(count__one_read_a_host__is_of_all_its_nodes, rig_setup, rig_teardown)
 
 		assert_int_equal(op->kind, STEP_READ);
 		assert_true(!words || op->offset == region_node_offset(0));
-		assert_true(!words || op->len == 8 * words);
+		/* The words, and up to the same kept word. */
+		assert_true(!words || op->len == 8 * (REGION_NODES_MAX + words));
 	}
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
@@ -578,9 +579,9 @@ TEST_WITH(count__nodes_begin_above_0__the_read_begins_there, rig_setup, rig_tear
 	put_node(r, 4, 6, S20, 2);
 	begin_move(r, h, S10, MOVE_COUNTS);
 	for (uint32_t i = 0; i < h->out.n; i++)
-		assert_true(
-			h->out.op[i].host != 4 ||
-			(h->out.op[i].offset == region_node_offset(6) && h->out.op[i].len == 16));
+		assert_true(h->out.op[i].host != 4 ||
+			    (h->out.op[i].offset == region_node_offset(6) &&
+			     h->out.op[i].len == 8 * REGION_NODES_MAX + 16));
 	run_until(r, h, MOVE_IDLE);
 	assert_word(*rig_word(&r->w, 4, region_node_offset(7)), 10, START + NODE_UP + 1);
 	assert_word(*rig_word(&r->w, 4, region_node_offset(6)), 20, NODE_UP);
@@ -611,6 +612,79 @@ TEST_WITH(count__a_read_fails__none_of_its_nodes_counts, rig_setup, rig_teardown
 		assert_int_equal(move_result(&h->move), MOVE_NO_DONOR);
 		assert_int_equal(nodes_of(r, S20), 3);
 	}
+}
+
+/* 20 has three nodes, and a minimum of two. */
+TEST_WITH(count__kept_word_is_another__counts_by_service_and_epoch, rig_setup, rig_teardown)
+{
+	static const struct {
+		uint16_t service;
+		uint32_t epoch, count;
+		enum move_result result;
+	} rows[] = {
+		{ 20, 0, NODE_UP, MOVE_MOVED },
+		{ 20, 0, NODE_UP - 1, MOVE_MOVED },    /* of before a sweep */
+		{ 20, 0, NODE_UP + 1, MOVE_MOVED },    /* the kept word was read later */
+		{ 20, 1, NODE_UP, MOVE_NOT_KEPT },     /* of another view */
+		{ 30, 0, NODE_UP - 1, MOVE_NOT_KEPT }, /* it was moved since */
+		{ 0, 0, 1, MOVE_NOT_KEPT },	       /* its host is of an older release */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rig *r;
+
+		rig_teardown(state);
+		rig_setup(state);
+		r = *state;
+		keep_words(r, 5);
+		r->unkept = 5;
+		*rig_word(&r->w, 5, region_kept_offset(0)) =
+			region_word(rows[i].service, region_seq(rows[i].epoch, rows[i].count));
+		assert_int_equal(whole_move(r, &r->mover[2], S10), rows[i].result);
+		assert_int_equal(nodes_of(r, S20), rows[i].result == MOVE_MOVED ? 2 : 3);
+		/* It released both locks: the next one may come. */
+		assert_int_equal(region_word_id(*lock_word(r, S10)), 0);
+		assert_int_equal(region_word_id(*lock_word(r, S20)), 0);
+	}
+}
+
+TEST_WITH(count__the_least_loaded_is_not_kept__another_is_chosen, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+
+	put_node(r, 4, 0, S20, 1);
+	r->unkept = 4;
+	assert_int_equal(whole_move(r, &r->mover[2], S10), MOVE_MOVED);
+	assert_int_equal(region_word_id(*node_word(r, N51)), 10);
+}
+
+TEST_WITH(count__too_few_even_with_those_that_are_not_kept__no_donor, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+
+	begin_move(r, &r->mover[2], S10, MOVE_COUNTS);
+	r->unkept = 5;
+	*node_word(r, N60) = region_word(30, NODE_UP + 1);
+	run_until(r, &r->mover[2], MOVE_IDLE);
+	assert_int_equal(move_result(&r->mover[2].move), MOVE_NO_DONOR);
+}
+
+/* The sweep brings a newer epoch only if the view is a newer one. */
+TEST_WITH(count__swept_in_the_same_epoch__counts_before_it_is_saved, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+
+	for (uint32_t i = 0; i < NODES; i++)
+		*node_word(r, i) = region_word(region_word_id(*node_word(r, i)), START + 7);
+	for (uint16_t host = 5; host <= 8; host++)
+		keep_words(r, host);
+	dies_at(r, MOVE_COUNTS);
+	begin_move(r, &r->mover[4], S10, MOVE_SWEEPS);
+	r->unkept = 5;
+	*rig_word(&r->w, 5, region_kept_offset(0)) = region_word(20, START + 7);
+	*rig_word(&r->w, 5, region_kept_offset(1)) = region_word(20, START + 7);
+	run_until(r, &r->mover[4], MOVE_IDLE);
+	assert_int_equal(move_result(&r->mover[4].move), MOVE_MOVED);
 }
 
 TEST_WITH(count__a_step_has_room_for_one__reads_all, rig_setup, rig_teardown)

@@ -67,7 +67,7 @@ static void start(struct rig *r, uint16_t host, uint64_t generation)
 	struct owner *o = &r->owner[host];
 	char text[256] = "";
 
-	assert_int_equal(region_words(words, generation), 0);
+	assert_int_equal(region_words(words, generation, NULL), 0);
 	snprintf(c.address, sizeof(c.address), "%s", r->dir.path);
 	if (transport_find("shm")->open(&o->t, &c, r->now, text))
 		fail_msg("%s", text);

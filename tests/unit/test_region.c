@@ -561,24 +561,51 @@ TEST(words__of_a_generation)
 {
 	static uint64_t words[REGION_WORDS_BYTES / 8];
 
-	assert_int_equal(region_words(words, 5), 0);
+	assert_int_equal(region_words(words, 5, NULL), 0);
 	for (uint32_t s = 1; s <= REGION_SERVICES_MAX; s++) {
 		assert_true(words[region_lock_offset(s) / 8] == region_word(0, region_seq(5, 0)));
 		assert_true(words[region_counter_offset(s) / 8] == 0);
 	}
-	for (uint32_t n = 0; n < REGION_NODES_MAX; n++)
+	for (uint32_t n = 0; n < REGION_NODES_MAX; n++) {
 		assert_true(words[region_node_offset(n) / 8] == region_word(0, region_seq(0, 1)));
+		assert_true(words[region_kept_offset(n) / 8] == region_word(0, region_seq(0, 1)));
+	}
 	for (uint32_t i = REGION_ACKS / 8; i < REGION_WORDS_BYTES / 8; i++)
 		assert_true(words[i] == 0);
+}
+
+TEST(words__nodes_that_are_on_disk__begin_with_these_and_are_kept)
+{
+	static uint64_t words[REGION_WORDS_BYTES / 8];
+	uint64_t node[REGION_NODES_MAX];
+
+	for (uint32_t n = 0; n < REGION_NODES_MAX; n++)
+		node[n] = region_word((uint16_t)(n % 7), region_seq(3, n + 1));
+	assert_int_equal(region_words(words, 5, node), 0);
+	for (uint32_t n = 0; n < REGION_NODES_MAX; n++) {
+		assert_true(words[region_node_offset(n) / 8] == node[n]);
+		assert_true(words[region_kept_offset(n) / 8] == node[n]);
+	}
+	assert_true(words[REGION_ACKS / 8] == 0);
+}
+
+TEST(words__kept__same_service_and_epoch)
+{
+	uint64_t word = region_word(7, region_seq(3, 9));
+
+	assert_true(region_is_kept(word, word));
+	assert_true(region_is_kept(word, region_word(7, region_seq(3, 1))));
+	assert_false(region_is_kept(word, region_word(7, region_seq(2, 9))));
+	assert_false(region_is_kept(word, region_word(6, region_seq(3, 9))));
 }
 
 TEST(words__a_generation_seq_has_no_room_for__is_refused)
 {
 	static uint64_t words[REGION_WORDS_BYTES / 8];
 
-	assert_int_equal(region_words(words, 0), -ERANGE);
-	assert_int_equal(region_words(words, 1u << 30), -ERANGE);
-	assert_int_equal(region_words(words, (1ull << 32) + 1), -ERANGE);
-	assert_int_equal(region_words(words, (1u << 30) - 1), 0);
+	assert_int_equal(region_words(words, 0, NULL), -ERANGE);
+	assert_int_equal(region_words(words, 1u << 30, NULL), -ERANGE);
+	assert_int_equal(region_words(words, (1ull << 32) + 1, NULL), -ERANGE);
+	assert_int_equal(region_words(words, (1u << 30) - 1, NULL), 0);
 	assert_true(words[0] == 0x3fffffffull << 24);
 }

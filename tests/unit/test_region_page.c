@@ -245,8 +245,8 @@ TEST(page__where_things_are__is_what_an_owner_lays_out)
 
 TEST(page__words__is_as_in_the_header)
 {
-	static const size_t at[] = { REGION_LOCKS, REGION_COUNTERS, REGION_NODE_WORDS, REGION_ACKS,
-				     REGION_WORDS_BYTES };
+	const size_t at[] = { REGION_LOCKS,	     REGION_COUNTERS, REGION_NODE_WORDS,
+			      region_kept_offset(0), REGION_ACKS,     REGION_WORDS_BYTES };
 	struct rows rows;
 
 	rows_open(&rows, "Words");

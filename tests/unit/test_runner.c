@@ -129,7 +129,7 @@ static void start(struct rig *r, uint16_t number)
 	struct host *h = &r->host[number];
 	char text[256] = "";
 
-	assert_int_equal(region_words(words, c.generation), 0);
+	assert_int_equal(region_words(words, c.generation, NULL), 0);
 	snprintf(c.address, sizeof(c.address), "%s", r->dir.path);
 	if (transport_find("shm")->open(&h->t, &c, r->now, text))
 		fail_msg("%s", text);

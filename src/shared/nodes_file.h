@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * nodes_file: the words of a host's nodes on disk, so that a restart does not change which service
+ * a node serves (src/reconf/move.h, "Kept words").
+ *
+ * The file "nodes" in the state directory is text, and replaced whole: a first line, a line of
+ * node, service, epoch and count for each node, and a CRC32C of the words. A file that is not
+ * exactly what nodes_file_print would write is refused: part of it must not be taken for all nodes.
+ */
+#ifndef RESEX_SHARED_NODES_FILE_H
+#define RESEX_SHARED_NODES_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NODES_FILE_MAX = 8192 }; /* bytes */
+
+/* node: REGION_NODES_MAX words; 0: the node is not in the file. The length; there is no NUL. */
+size_t nodes_file_print(char text[static NODES_FILE_MAX], const uint64_t *node);
+/* text may be hostile. 0, or -EINVAL: it is not a whole file of node words. */
+int nodes_file_parse(const char *text, size_t len, uint64_t *node);
+
+/* 0; -ENOENT: there is no file; -EINVAL: it is not whole; or the -errno of reading. */
+int nodes_file_load(const char *state_dir, uint64_t *node);
+/* On disk when this returns 0. It may wait for the disk. After an error the file may be either. */
+int nodes_file_save(const char *state_dir, const uint64_t *node);
+
+#endif
