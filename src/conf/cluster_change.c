@@ -396,7 +396,7 @@ static bool moves_alike(const struct cluster_conf *a, const struct cluster_node 
 }
 
 /* Are all nodes of this host in a also in b, and the same? */
-static bool has_nodes_of(const struct cluster_conf *a, const struct cluster_conf *b, uint16_t host)
+static bool has_nodes_of(const struct cluster_conf *a, const struct cluster_conf *b, uint32_t host)
 {
 	for (uint32_t i = 0; i < a->nodes; i++) {
 		const struct cluster_node *n = &a->node[i], *m = cluster_node_find(b, n->name);
@@ -410,9 +410,9 @@ static bool has_nodes_of(const struct cluster_conf *a, const struct cluster_conf
 
 static void compare_nodes(const struct compared *c)
 {
-	for (uint16_t h = 1; h <= REGION_HOSTS_MAX; h++)
+	for (uint32_t h = 1; h <= REGION_HOSTS_MAX; h++)
 		if (!has_nodes_of(c->a, c->b, h) || !has_nodes_of(c->b, c->a, h))
-			add(c->out, CLUSTER_NODES_CHANGED, h);
+			add(c->out, CLUSTER_NODES_CHANGED, (uint16_t)h);
 }
 
 static const char *host_name(const struct cluster_conf *a, const struct cluster_conf *b,

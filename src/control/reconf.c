@@ -168,7 +168,7 @@ static const struct cluster_service *taker_of(const struct cluster *cl,
 static json_t *why_node(const struct cluster *cl, const struct cluster_node *n)
 {
 	const struct cluster_service *of = cluster_service_at(cluster_conf(cl), n->service), *to;
-	struct cluster_service_seen s;
+	struct cluster_service_seen s = { .why = "" };
 	struct text t = { .n = 0 };
 	json_t *o = json_object();
 

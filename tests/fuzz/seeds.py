@@ -785,25 +785,12 @@ NODES = {
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    write(sys.argv[1], "btf", BTF)
-    write(sys.argv[1], "caps", CAPS)
-    write(sys.argv[1], "claim", CLAIM)
-    write(sys.argv[1], "cluster", CLUSTER)
-    write(sys.argv[1], "conf", CONF)
-    write(sys.argv[1], "control", CONTROL)
-    write(sys.argv[1], "haproxy", HAPROXY)
-    write(sys.argv[1], "hello", HELLO)
-    write(sys.argv[1], "history", HISTORY)
-    write(sys.argv[1], "httplog", HTTPLOG)
-    write(sys.argv[1], "methods", METHODS)
-    write(sys.argv[1], "nodes", NODES)
-    write(sys.argv[1], "proc", PROC)
-    write(sys.argv[1], "record", RECORD)
-    write(sys.argv[1], "registry", REGISTRY_SEEDS)
-    write(sys.argv[1], "ring", RING_SEEDS)
-    write(sys.argv[1], "scenario", SCENARIO)
-    write(sys.argv[1], "tcp", TCP)
-    write(sys.argv[1], "trace", TRACE)
+    for name, seeds in {
+            "btf": BTF, "caps": CAPS, "claim": CLAIM, "cluster": CLUSTER, "conf": CONF, "control": CONTROL, "haproxy":
+            HAPROXY, "hello": HELLO, "history": HISTORY, "httplog": HTTPLOG, "methods": METHODS, "nodes": NODES, "proc":
+            PROC, "record": RECORD, "registry": REGISTRY_SEEDS, "ring": RING_SEEDS, "scenario": SCENARIO, "tcp": TCP,
+            "trace": TRACE}.items():
+        write(sys.argv[1], name, seeds)
 
 
 if __name__ == "__main__":
