@@ -175,7 +175,6 @@ TEST_WITH(load__while_the_module_fills_it__is_not_sampled_and_then_again, one_no
 	site_until(s, at[7].beat == beat + 20);
 	/* It is asked again, and nothing is sampled as soon as it fills. */
 	site_until(s, module.begun == 2);
-	beat = at[7].beat;
 	fill(&at[7]);
 	sites_ms(s);
 	assert_int_equal(at[7].source, LOAD_KLM);
