@@ -471,6 +471,17 @@ static void compare_reconf(const struct compared *c)
 		add(c->out, CLUSTER_RECONF_CHANGED, 0);
 }
 
+/* --- load ----------------------------------------------------------------------- */
+
+/* Its source and period are this host's own since its start: compare_own. */
+static void compare_load(const struct compared *c)
+{
+	const struct cluster_load *a = &c->a->load, *b = &c->b->load;
+
+	if (a->scan_ns != b->scan_ns || a->stale_ns != b->stale_ns || a->window_ns != b->window_ns)
+		add(c->out, CLUSTER_LOAD_CHANGED, 0);
+}
+
 /* --- the whole ------------------------------------------------------------------- */
 
 int cluster_change(const struct cluster_conf *a, const struct cluster_conf *b,
@@ -496,6 +507,7 @@ int cluster_change(const struct cluster_conf *a, const struct cluster_conf *b,
 		compare_nodes(&c);
 		compare_balances(&c);
 		compare_reconf(&c);
+		compare_load(&c);
 	}
 	if (!rc)
 		rc = compare_own(&c);
@@ -618,13 +630,32 @@ static void service_text(const struct cluster_service *a, const struct cluster_s
 		snprintf(text + n, size - (size_t)n, "%sother balancers", *comma ? ", and " : "");
 }
 
+/* A key in two files. */
+struct key_texts {
+	const char *key;
+	struct number_text was, now;
+};
+
+/* "head key 2, was 1, other 4, was 3", of those that differ. */
+static void keys_text(const char *head, const struct key_texts *keys, size_t n, char *text,
+		      size_t size)
+{
+	int at = snprintf(text, size, "%s", head);
+	const char *comma = " ";
+
+	for (size_t i = 0; i < n; i++) {
+		if (!strcmp(keys[i].was.text, keys[i].now.text))
+			continue;
+		at += snprintf(text + at, size - (size_t)at, "%s%s %s, was %s", comma, keys[i].key,
+			       keys[i].now.text, keys[i].was.text);
+		comma = ", ";
+	}
+}
+
 static void reconf_text(const struct cluster_reconf *a, const struct cluster_reconf *b, char *text,
 			size_t size)
 {
-	const struct {
-		const char *key;
-		struct number_text was, now;
-	} keys[] = {
+	const struct key_texts keys[] = {
 		{ "S", duration_text(a->check_ns), duration_text(b->check_ns) },
 		{ "T", duration_text(a->high_ns), duration_text(b->high_ns) },
 		{ "margin", percent_text(a->margin), percent_text(b->margin) },
@@ -633,17 +664,23 @@ static void reconf_text(const struct cluster_reconf *a, const struct cluster_rec
 		{ "budget", budget_text(a->budget, a->budget_ns),
 		  budget_text(b->budget, b->budget_ns) },
 	};
-	int n = snprintf(text, size, "reconf%s",
-			 !a->given ? " is new" : (b->given ? ":" : " is left out"));
-	const char *comma = " ";
 
-	for (size_t i = 0; a->given && b->given && i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (!strcmp(keys[i].was.text, keys[i].now.text))
-			continue;
-		n += snprintf(text + n, size - (size_t)n, "%s%s %s, was %s", comma, keys[i].key,
-			      keys[i].now.text, keys[i].was.text);
-		comma = ", ";
-	}
+	if (a->given && b->given)
+		keys_text("reconf:", keys, sizeof(keys) / sizeof(keys[0]), text, size);
+	else
+		snprintf(text, size, "reconf %s", a->given ? "is left out" : "is new");
+}
+
+static void load_text(const struct cluster_load *a, const struct cluster_load *b, char *text,
+		      size_t size)
+{
+	const struct key_texts keys[] = {
+		{ "scan", duration_text(a->scan_ns), duration_text(b->scan_ns) },
+		{ "stale", duration_text(a->stale_ns), duration_text(b->stale_ns) },
+		{ "window", duration_text(a->window_ns), duration_text(b->window_ns) },
+	};
+
+	keys_text("load:", keys, sizeof(keys) / sizeof(keys[0]), text, size);
 }
 
 void cluster_change_text(const struct cluster_conf *a, const struct cluster_conf *b,
@@ -682,6 +719,9 @@ void cluster_change_text(const struct cluster_conf *a, const struct cluster_conf
 		break;
 	case CLUSTER_RECONF_CHANGED:
 		reconf_text(&a->reconf, &b->reconf, text, SIZE);
+		break;
+	case CLUSTER_LOAD_CHANGED:
+		load_text(&a->load, &b->load, text, SIZE);
 		break;
 	}
 }

@@ -18,7 +18,8 @@
  *	a service is removed	no: the words of its nodes name it
  *	a service's other keys	yes
  *	nodes			yes; but number, name and guest of this host's own
- *	reconf, balance		yes: they are of this host, and in no agreement
+ *	reconf, balance; scan,	yes: they are of this host, and in no agreement
+ *	stale, window of load
  *	a client		yes, all of it: it is no member, and in no agreement
  *	a service's name	no, nor its number: its lock and its nodes are found by the number
  *	membership, hold,	no: all hosts must have the same (cluster_agree.c)
@@ -41,11 +42,12 @@ enum cluster_change_kind {
 	CLUSTER_NODES_CHANGED,	 /* of a host: added, left out, or otherwise configured */
 	CLUSTER_BALANCE_CHANGED, /* of a service here: added, left out, other settings or nodes */
 	CLUSTER_RECONF_CHANGED,	 /* "reconf": added, left out, or with other values */
+	CLUSTER_LOAD_CHANGED,	 /* scan, stale or window of "load" */
 };
 
 struct cluster_change {
 	enum cluster_change_kind kind;
-	/* of the host, client or service; NODES: of their host; 0: of reconf */
+	/* of the host, client or service; NODES: of their host; 0: of reconf and load */
 	uint16_t number;
 };
 
@@ -53,7 +55,7 @@ enum { CLUSTER_CHANGES_MAX = 4 * REGION_HOSTS_MAX + 4 * CLUSTER_SERVICES_MAX };
 
 struct cluster_changes {
 	bool hosts; /* another set of hosts: every decision is touched */
-	/* hosts first, then clients, services, nodes and balance, each by number; reconf */
+	/* hosts first, then clients, services, nodes and balance, each by number; reconf, load */
 	uint32_t n;
 	struct cluster_change change[CLUSTER_CHANGES_MAX];
 };

@@ -23,7 +23,8 @@ static const char *kind_text(enum cluster_change_kind kind)
 					    [CLUSTER_SERVICE_CHANGED] = "service-changed",
 					    [CLUSTER_NODES_CHANGED] = "nodes-changed",
 					    [CLUSTER_BALANCE_CHANGED] = "balance-changed",
-					    [CLUSTER_RECONF_CHANGED] = "reconf-changed" };
+					    [CLUSTER_RECONF_CHANGED] = "reconf-changed",
+					    [CLUSTER_LOAD_CHANGED] = "load-changed" };
 
 	return text[kind];
 }
@@ -46,13 +47,14 @@ static json_t *changes_of(const struct cluster_conf *from, const struct cluster_
 	return arr;
 }
 
-/* Clients, balance and reconf are in no agreement: each member may take them over when it likes. */
+/* Clients, balance, reconf and load are in no agreement: each member may take them at any time. */
 static bool is_for_all(const struct cluster_changes *ch)
 {
 	for (uint32_t i = 0; i < ch->n; i++)
 		if (ch->change[i].kind != CLUSTER_CLIENT_CHANGED &&
 		    ch->change[i].kind != CLUSTER_BALANCE_CHANGED &&
-		    ch->change[i].kind != CLUSTER_RECONF_CHANGED)
+		    ch->change[i].kind != CLUSTER_RECONF_CHANGED &&
+		    ch->change[i].kind != CLUSTER_LOAD_CHANGED)
 			return true;
 	return false;
 }

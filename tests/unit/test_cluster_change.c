@@ -336,6 +336,12 @@ static const struct row {
 	/* a service that comes is one of all */
 	{ FILE_OF(WEB_NODE(""), TWO_HOSTS, WEB), FILE_OF(WEB_NODE(""), TWO_HOSTS, WEB ", " MAIL), 0,
 	  "; service mail is new" },
+	{ BASE, FILE_OF("\"load\": {\"scan\": \"60ms\"}, ", X2 ", " X3, WEB ", " MAIL), 3,
+	  "; load: scan 60ms, was 50ms" },
+	{ BASE,
+	  FILE_OF("\"load\": {\"stale\": \"2s\", \"window\": \"300ms\"}, ", X2 ", " X3,
+		  WEB ", " MAIL),
+	  3, "; load: stale 2s, was 500ms, window 300ms, was 200ms" },
 	/* when nodes move */
 	{ FILE_OF(TWO_NODES, TWO_HOSTS, WEB), FILE_OF(TWO_NODES "\"reconf\": {}, ", TWO_HOSTS, WEB),
 	  0, "; reconf is new" },

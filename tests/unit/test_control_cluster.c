@@ -647,11 +647,12 @@ WITH_CALL(cluster_reload__dry_run_or_nothing_new__puts_nothing_in_force)
 	assert_true(json_is_false(json_object_get(r, "changed")));
 	assert_int_equal(json_array_size(json_object_get(r, "others")), 0);
 	assert_int_equal(c->reloads, 0);
-	/* Of clients and reconf the other members need not know. */
+	/* Of clients, reconf and load the other members need not know. */
 	c->next.reconf.given = true;
-	c->changes = (struct cluster_changes){
-		.n = 2, .change = { { CLUSTER_CLIENT_CHANGED, 9 }, { CLUSTER_RECONF_CHANGED, 0 } }
-	};
+	c->changes = (struct cluster_changes){ .n = 3,
+					       .change = { { CLUSTER_CLIENT_CHANGED, 9 },
+							   { CLUSTER_RECONF_CHANGED, 0 },
+							   { CLUSTER_LOAD_CHANGED, 0 } } };
 	r = ask(*state, "cluster-reload", "");
 	assert_change(r, 1, "reconf-changed", "reconf is new");
 	assert_int_equal(json_array_size(json_object_get(r, "others")), 0);
