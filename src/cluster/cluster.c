@@ -264,7 +264,7 @@ void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cl
 	s->state = state_of_peer(c, i, p, now);
 	s->agree = h->seen.known ? h->agree : CLUSTER_AGREE_UNREAD;
 	s->member = hostset_has(&newest_rest(c)->view.members, (uint32_t)conf->number);
-	s->age_ns = p->known ? mono_sub(now, p->moved) : -1;
+	s->age_ns = p->known ? cluster_age_ns(now, p->moved) : -1;
 	s->figures_age_ns = p->known ? s->age_ns + (int64_t)p->host->figures_age_ns : -1;
 	s->host = p->known ? p->host : NULL;
 	s->guest = p->guest;
@@ -304,7 +304,7 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
 		return;
 	l->word = s->word;
 	l->since_ns = mono_sub(s->read, s->since);
-	l->age_ns = mono_sub(now, s->read);
+	l->age_ns = cluster_age_ns(now, s->read);
 }
 
 int cluster_break(struct cluster *c, uint32_t i, bool force, uint64_t *ticket)

@@ -66,6 +66,15 @@ const char *cluster_note(const struct cluster *c);
 /* How many changes of words this host has requested, in its own region and in others. */
 uint64_t cluster_changes(const struct cluster *c);
 
+/*
+ * How old is what the cluster's thread saw at that time? It may have seen it after now was taken:
+ * then it is new.
+ */
+static inline int64_t cluster_age_ns(struct mono now, struct mono at)
+{
+	return mono_sub(now, at) > 0 ? mono_sub(now, at) : 0;
+}
+
 enum cluster_state {
 	CLUSTER_SELF,
 	CLUSTER_UP,

@@ -81,7 +81,7 @@ void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
 		return;
 	s->load = &n->seen.load;
 	s->index = n->index < 0 ? -1 : n->index;
-	s->age_ns = mono_sub(now, n->seen.moved);
+	s->age_ns = cluster_age_ns(now, n->seen.moved);
 	s->state = CLUSTER_NODE_FRESH;
 	if (s->load->flags & LOAD_DISAGREES)
 		snprintf(s->note, sizeof(s->note),

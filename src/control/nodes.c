@@ -84,12 +84,13 @@ static void agent_note(const struct cluster_sources *s, char note[static 160])
 static json_t *source_row(const struct cluster_source *s, const char *name, bool used,
 			  const char *note, struct mono now)
 {
+	struct mono at = { s->load.sampled_ns };
 	json_t *o = json_object();
 
 	put_s(o, "source", name);
 	put_b(o, "used", used);
 	json_object_set_new(o, "load", s->index < 0 ? json_null() : json_integer(s->index));
-	put_ms(o, "age_ms", s->load.beat ? now.ns - s->load.sampled_ns : -1);
+	put_ms(o, "age_ms", s->load.beat ? cluster_age_ns(now, at) : -1);
 	put_s(o, "note", note);
 	if (s->load.beat)
 		put_load(o, &s->load);

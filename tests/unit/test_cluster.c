@@ -94,6 +94,18 @@ TEST_WITH(host__of_the_simulator__says_so, pair, finish)
 	assert_int_equal(site_sees(s, 2, 1).host->flags, 0);
 }
 
+TEST_WITH(heartbeat__seen_after_the_time_of_a_call__is_new, pair, finish)
+{
+	struct sites *s = *state;
+	struct cluster_seen x;
+
+	s->now.ns -= NS_PER_S;
+	x = site_sees(s, 1, 2);
+	s->now.ns += NS_PER_S;
+	assert_int_equal(x.age_ns, 0);
+	assert_in_range(x.figures_age_ns, 0, 2 * BEAT);
+}
+
 TEST_WITH(heartbeat__goes_on__the_other_sees_it_within_a_heartbeat_and_a_scan, pair, finish)
 {
 	struct sites *s = *state;

@@ -266,6 +266,9 @@ TEST_WITH(node__before_and_after_it_was_read__is_unread_then_fresh, known_node, 
 		assert_int_equal(x.index, 750);
 		assert_int_equal(x.load->node, 7);
 		assert_string_equal(x.note, "");
+		s->now.ns -= NS_PER_S; /* read after the time of the call */
+		assert_int_equal(node_seen(s, n).age_ns, 0);
+		s->now.ns += NS_PER_S;
 	}
 	/* A reading each load.scan, not each scan: it is never older than that and a period. */
 	for (int i = 0; i < 300; i++) {

@@ -70,6 +70,9 @@ TEST_WITH(locks__never_acquired__are_free_at_the_lowest_member, pair, finish)
 			assert_string_equal(l.home->name, "xen1");
 			assert_int_equal(l.word, first(1));
 			assert_in_range(l.age_ns, 0, SCAN + MS);
+			s->now.ns -= NS_PER_S; /* read after the time of the call */
+			assert_int_equal(site_lock(s, n, i).age_ns, 0);
+			s->now.ns += NS_PER_S;
 		}
 }
 

@@ -260,6 +260,8 @@ WITH_CALL(load_show__of_a_guest__has_both_sources_and_what_disagrees)
 	assert_int_equal(num(r, "load"), 5);
 	assert_non_null(strstr(str(r, "note"), "it was not compared"));
 	assert_true(json_is_null(json_object_get(r, "compared")));
+	s->agent.load.sampled_ns = INT64_MAX; /* copied after the call began */
+	assert_int_equal(num(agent_row(state), "age_ms"), 0);
 	s->agree = (struct load_agree){ .known = true,
 					.disagrees = true,
 					.used_mcpu = 30,
