@@ -69,7 +69,7 @@ static void agent_note(const struct cluster_sources *s, char note[static 160])
 		snprintf(note, 160, "its load page: %s", s->why);
 	else if (!s->agent.load.beat)
 		snprintf(note, 160, "its agent publishes none: see resex-agent(8)");
-	else if (a->disagrees && a->known)
+	else if (a->disagrees && a->known && !a->good)
 		snprintf(note, 160,
 			 "it disagrees: it says %u.%02u CPUs used and %u.%02u taken; counted are "
 			 "%u.%02u, and %u.%02u waiting",

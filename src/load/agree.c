@@ -8,6 +8,7 @@ enum { PERIODS = 16, LATE_PART = PERIODS / 2 };
 void load_agree_fault(struct load_agree *a)
 {
 	a->began = false;
+	a->known = false;
 	a->disagrees = true;
 	a->good = 0;
 }

@@ -50,7 +50,7 @@ struct load_agree {
 	bool proven;	       /* it agreed in some window */
 	bool disagrees;	       /* it did not since */
 	uint32_t good;	       /* windows in a row in which it agreed */
-	/* Of the newest whole window, in 1/1000 of a CPU. */
+	/* Of the newest whole window since the last fault, in 1/1000 of a CPU. */
 	bool known;
 	uint32_t used_mcpu, steal_mcpu, cpu_mcpu, wait_mcpu;
 };

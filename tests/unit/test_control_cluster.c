@@ -272,7 +272,9 @@ WITH_CALL(load_show__of_a_guest__has_both_sources_and_what_disagrees)
 	assert_string_equal(str(r, "note"), "it disagrees: it says 0.03 CPUs used and 1.20 taken; "
 					    "counted are 0.99, and 0.00 waiting");
 	assert_int_equal(num(json_object_get(r, "compared"), "taken"), 1200);
-	s->agree.known = false;
+	s->agree.good = 1;
+	assert_non_null(strstr(str(agent_row(state), "note"), "must agree for 5 seconds"));
+	s->agree.good = s->agree.known = 0;
 	assert_non_null(strstr(str(agent_row(state), "note"), "must agree for 5 seconds"));
 	s->why = "it holds no load record";
 	assert_string_equal(str(agent_row(state), "note"),
