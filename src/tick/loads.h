@@ -25,7 +25,8 @@ struct guest_load {
 	uint64_t cpu_ns; /* of all VCPUs since the domain was created */
 	/*
 	 * For so long one VCPU at least had a CPU or waited for one, since the sampler has the
-	 * guest. Each tick looks once, and counts the time since the tick before it.
+	 * guest. Each tick looks once, and counts the time since the tick before it, but at most
+	 * SAMPLER_LOOK_INTERVALS.
 	 */
 	uint64_t runnable_ns;
 	bool claims;		     /* its agent has a load page */

@@ -22,6 +22,7 @@ enum {
 	SAMPLER_DOMS_MAX = 2 * FLOW_GUESTS_MAX,
 	SAMPLER_SNAP_TICKS = 10,    /* ticks a snapshot; 1 if the interval is above 1 ms */
 	SAMPLER_LATE_MAX = 1 << 30, /* samples before lateness is counted anew */
+	SAMPLER_LOOK_INTERVALS = 8, /* of which a look at who is runnable speaks, at most */
 	SLOT_RESEND = 0xffff,	    /* in slot.wanted: no percent, so that the next is sent */
 };
 

@@ -92,13 +92,20 @@ static void clear_seat(struct slot *sl)
 	sl->worked = false;
 }
 
-/* For loads.c. The flags came with the CPU times: this costs no call. */
-static inline void count_runnable(struct slot *sl, const struct hv_dom *d, int64_t elapsed_ns)
+/*
+ * For loads.c. The flags came with the CPU times: this costs no call. A look speaks of a few
+ * intervals at most: when the host held the sampler up, a guest may have slept most of the time,
+ * and would seem to have waited for a CPU.
+ */
+static inline void count_runnable(struct sampler *s, struct slot *sl, const struct hv_dom *d,
+				  int64_t elapsed_ns)
 {
+	int64_t most_ns = SAMPLER_LOOK_INTERVALS * s->period.interval_ns;
+
 	sl->vcpus = d && !(d->flags & HV_DOM_DYING) ? d->vcpus : 0;
 	sl->dom_flags = d ? d->flags : 0;
 	if (d && !(d->flags & HV_DOM_RESTS))
-		sl->runnable_ns += (uint64_t)elapsed_ns;
+		sl->runnable_ns += (uint64_t)(elapsed_ns < most_ns ? elapsed_ns : most_ns);
 }
 
 /* Most guests do nothing in most ticks: of their usage and report only a part is written. */
@@ -115,7 +122,7 @@ static inline void observe_one(struct sampler *s, struct slot *sl, struct mono n
 		clear_seat(sl);
 	u->cpu_ns = d ? cpu_delta(sl, d) : 0;
 	if (s->ho->loads.period_ns)
-		count_runnable(sl, d, elapsed_ns);
+		count_runnable(s, sl, d, elapsed_ns);
 	u->backlog = u->queues = 0;
 	/*
 	 * The domain is gone: do not read its memory. Without a list (doms < 0) nothing says so:

@@ -147,6 +147,20 @@ WITH_RIG(loads__of_guests_that_rest__count_no_time)
 	}
 }
 
+WITH_RIG(loads__of_a_sampler_that_was_held_up__count_some_intervals)
+{
+	struct sampler_rig *g = *state;
+	uint64_t before;
+
+	begin(g);
+	rig_settled(g, 3, 7);
+	before = g->s.slot[3].runnable_ns;
+	rig_tick(g, 7 * MS);
+	assert_int_equal(g->s.slot[3].runnable_ns - before, 7 * MS);
+	rig_tick(g, 500 * MS);
+	assert_int_equal(g->s.slot[3].runnable_ns - before, 15 * MS);
+}
+
 WITH_RIG(loads__without_a_list_or_of_a_guest_that_is_gone__are_none)
 {
 	struct sampler_rig *g = *state;
