@@ -31,10 +31,14 @@ static void compare(struct worker *w, struct guest_node *g, const struct load_re
 	load_window_add(&g->said_window, said, w->conf->load.window_ns);
 }
 
+/*
+ * There is no page. A guest that disagreed must still agree for as long when it shows one again:
+ * else it would withdraw its page to be believed sooner.
+ */
 static void forget(struct guest_node *g)
 {
 	load_claim_forget(&g->claim);
-	g->agree = (struct load_agree){ .began = false };
+	g->agree = (struct load_agree){ .disagrees = g->agree.disagrees };
 	g->said_window = (struct load_window){ .base = { .beat = 0 } };
 	g->page_rc = 0;
 }
@@ -95,7 +99,7 @@ bool worker_claim(struct worker *w, struct guest_node *g, const struct guest_loa
 		tell_lie(w, g, now, wall_ns);
 	g->believed = load_agree_believed(&g->agree); /* then there is a record, too */
 	if (!g->believed) {
-		if (g->agree.disagrees)
+		if (g->agree.disagrees && of->claims)
 			r->flags |= LOAD_DISAGREES;
 		return true;
 	}
@@ -114,6 +118,7 @@ bool worker_claim(struct worker *w, struct guest_node *g, const struct guest_loa
 void worker_end_claim(struct guest_node *g)
 {
 	forget(g);
+	g->agree.disagrees = false;
 	g->claim.looked.ns = 0;
 	g->believed = false;
 	g->hv = (struct load_record){ .beat = 0 };

@@ -381,13 +381,36 @@ TEST_WITH(claim__of_a_page_that_is_empty_again__is_the_hypervisors, open_rig, cl
 	assert_int_equal(alarms(g), 0);
 }
 
-TEST_WITH(claim__of_another_domain_of_the_name__begins_anew, open_rig, close_rig)
+/* A liar is not believed sooner, nor reported again, for withdrawing its page. */
+TEST_WITH(claim__of_a_liar_that_withdraws_its_page__must_agree_for_as_long, open_rig, close_rig)
 {
 	struct rig *g = *state;
+
+	g->used = 0;
+	g->steal = 0;
+	pass(g, 2500 * MS);
+	is_hv(g, LOAD_DISAGREES);
+	for (int i = 0; i < 3; i++) {
+		g->claims = false;
+		pass(g, 300 * MS);
+		is_hv(g, 0); /* as of a guest that never showed one */
+		g->claims = true;
+		g->used = CPU;
+		g->steal = WAIT;
+		pass(g, 4 * NS_PER_S);
+		is_hv(g, LOAD_DISAGREES);
+	}
+	assert_int_equal(g->s->at[1].c->worker.notices.alarm[1].again, 0);
+	pass(g, 3 * NS_PER_S);
+	is_agent(g);
+	assert_int_equal(alarms(g), 1);
+}
+
+/* Another domain has the guest's name from now on. */
+static void replace_domain(struct rig *g)
+{
 	struct fake_dom *d;
 
-	pass(g, 1500 * MS);
-	is_agent(g);
 	rig_destroy(g->s->at[1].g, 5);
 	site_settle(g->s, 1);
 	pass(g, 100 * MS);
@@ -397,9 +420,34 @@ TEST_WITH(claim__of_another_domain_of_the_name__begins_anew, open_rig, close_rig
 	g->r.beat = 0;
 	g->r.busy_ns = g->r.steal_ns = g->r.wait_ns = 0;
 	g->r.sampled_ns = 1;
+}
+
+TEST_WITH(claim__of_another_domain_of_the_name__begins_anew, open_rig, close_rig)
+{
+	struct rig *g = *state;
+
+	pass(g, 1500 * MS);
+	is_agent(g);
+	replace_domain(g);
 	pass(g, 800 * MS);
 	is_hv(g, 0);
 	pass(g, 800 * MS);
 	is_agent(g);
 	assert_int_equal(alarms(g), 0);
+}
+
+TEST_WITH(claim__of_another_domain_of_a_liars_name__is_no_lie, open_rig, close_rig)
+{
+	struct rig *g = *state;
+
+	pass(g, 1500 * MS);
+	g->page.magic = 7;
+	pass(g, 800 * MS);
+	is_hv(g, LOAD_DISAGREES);
+	g->page.magic = GUEST_LOAD_MAGIC;
+	replace_domain(g);
+	pass(g, 800 * MS);
+	is_hv(g, 0);
+	pass(g, 800 * MS);
+	is_agent(g);
 }
