@@ -38,6 +38,7 @@ EXTRA_DIST += \
 	tests/system/sc_liar.py \
 	tests/system/sc_link.py \
 	tests/system/sc_load.py \
+	tests/system/sc_load_hostile.py \
 	tests/system/sc_matrix.py \
 	tests/system/sc_operator.py \
 	tests/system/sc_store.py \
@@ -115,14 +116,18 @@ rdmashapes_SOURCES = tests/system/src/rdmashapes.c
 rdmashapes_LDADD = $(VERBS_LIBS)
 endif
 
-# domtool: dying domains seen, and made; scribble: a hostile guest.
+# domtool: dying domains seen, and made; scribble: a hostile guest; loadliar: one that lies about its
+# load (sc_load_hostile.py).
 if XEN
-noinst_PROGRAMS += domtool scribble
+noinst_PROGRAMS += domtool scribble loadliar
 domtool_SOURCES = tests/system/src/domtool.c
 domtool_LDADD = libhv.a libsim.a libcore.a $(XEN_LIBS)
 scribble_SOURCES = include/resex/guest_abi.h tests/system/src/scribble.c
 scribble_CPPFLAGS = $(AM_CPPFLAGS) $(XENGUEST_CFLAGS)
 scribble_LDADD = $(XENGUEST_LIBS)
+loadliar_SOURCES = include/resex/guest_abi.h tests/system/src/loadliar.c
+loadliar_CPPFLAGS = $(AM_CPPFLAGS) $(XENGUEST_CFLAGS)
+loadliar_LDADD = libload.a libshared.a libutil.a libcore.a $(ISAL_LIBS) $(XENGUEST_LIBS)
 endif
 
 # hvprobe, hvguest: src/hv on a real Xen host, run by hvprobe.sh in its dom0.

@@ -22,6 +22,7 @@ import sc_liar
 import sc_kmod
 import sc_link
 import sc_load
+import sc_load_hostile
 import sc_matrix
 import sc_operator
 import sc_restored
@@ -118,6 +119,8 @@ ALL = [
              "VMs of one snapshot draw other random numbers, and their clocks are right", beside=True),
     Scenario("load", "linked-dom0", sc_load.load,
              "guests that are idle, busy, capped and contend are told apart by the hypervisor alone", "deep", True),
+    Scenario("load-hostile", "linked", sc_load_hostile.load_hostile,
+             "a guest that lies about its load is flagged, gets no requests, and harms nobody", "deep", True),
     Scenario("web", "linked-dom0", sc_web.web,
              "requests go to the guests that are idle; one that burns is spared, also when it lies", "deep", True),
     Scenario("caps", "dom0", sc_operator.caps,
