@@ -38,7 +38,8 @@ src/hv/sim*            src/hv/hv.h src/hv/backends.h src/core/ src/util/ src/sim
 src/hv/store*          src/hv/store.h src/hv/hv.h src/core/ @libc
 src/hv/*               src/hv/hv.h src/hv/dom.h src/hv/backends.h src/core/ src/util/ config.h @libc
 src/sim/web*           src/sim/web.h src/sim/web_priv.h src/sim/model.h src/core/ resex/load_abi.h @libc
-src/sim/*              src/sim/ !src/sim/web.h !src/sim/web_priv.h src/core/ resex/guest_abi.h config.h @libc
+src/sim/words*         src/sim/words.h src/sim/web.h src/reconf/step.h resex/region_abi.h @libc
+src/sim/*              src/sim/ !src/sim/web.h !src/sim/web_priv.h !src/sim/words.h src/core/ resex/guest_abi.h config.h @libc
 src/transport/verbs/*    src/transport/verbs/ src/transport/backend.h src/core/hostset.h src/core/units.h src/util/ config.h @libc infiniband/ rdma/
 src/transport/tcp/*      src/transport/tcp/ src/transport/backend.h src/core/hostset.h src/core/units.h src/util/ config.h @libc
 src/transport/shm/*      src/transport/shm/ src/transport/backend.h src/transport/transport.h src/core/hostset.h src/core/units.h src/util/ config.h @libc
