@@ -38,7 +38,8 @@ src/hv/sim*            src/hv/hv.h src/hv/backends.h src/core/ src/util/ src/sim
 src/hv/store*          src/hv/store.h src/hv/hv.h src/core/ @libc
 src/hv/*               src/hv/hv.h src/hv/dom.h src/hv/backends.h src/core/ src/util/ config.h @libc
 src/sim/web*           src/sim/web.h src/sim/web_priv.h src/sim/model.h src/core/ resex/load_abi.h @libc
-src/sim/*              src/sim/ !src/sim/web.h !src/sim/web_priv.h src/core/ resex/guest_abi.h config.h @libc
+src/sim/words*         src/sim/words.h src/sim/web.h src/reconf/step.h resex/region_abi.h @libc
+src/sim/*              src/sim/ !src/sim/web.h !src/sim/web_priv.h !src/sim/words.h src/core/ resex/guest_abi.h config.h @libc
 src/transport/verbs/*    src/transport/verbs/ src/transport/backend.h src/core/hostset.h src/core/units.h src/util/ config.h @libc infiniband/ rdma/
 src/transport/tcp/*      src/transport/tcp/ src/transport/backend.h src/core/hostset.h src/core/units.h src/util/ config.h @libc
 src/transport/shm/*      src/transport/shm/ src/transport/backend.h src/transport/transport.h src/core/hostset.h src/core/units.h src/util/ config.h @libc
@@ -94,7 +95,9 @@ src/engine/*           src/engine/ src/core/ src/util/ src/conf/ src/tick/ src/g
 src/lab/load_read*     src/lab/load_read.h src/core/ src/sim/web.h src/shared/peers.h src/transport/sim/sim.h @libc
 src/lab/load_log*      src/lab/load_log.h src/sim/web.h src/util/file.h @libc
 src/lab/load*          src/lab/load.h src/lab/load_cmd.h src/lab/load_read.h src/lab/load_log.h src/core/ src/load/index.h src/reconf/balance.h src/sim/web.h src/cli/table.h src/util/cmdline.h resex/exit.h config.h @libc jansson.h
-src/lab/main*          src/lab/load_cmd.h resex/exit.h config.h @libc
+src/lab/reconf_balancer* src/lab/reconf_balancer.h src/reconf/decide.h src/reconf/move.h resex/load_abi.h @pure
+src/lab/reconf*        src/lab/reconf.h src/lab/reconf_balancer.h src/lab/reconf_cmd.h src/core/ src/shared/region.h src/sim/web.h src/sim/words.h src/cli/table.h src/util/cmdline.h resex/exit.h config.h @libc jansson.h
+src/lab/main*          src/lab/load_cmd.h src/lab/reconf_cmd.h resex/exit.h config.h @libc
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc
 src/daemon/*           src/daemon/ src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/guests/journal.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
 etc/examples/*         resex/report.h @libc

@@ -173,11 +173,13 @@ static uint32_t by_load(struct balancers *b, const struct web *w, struct fronten
 	return turn(f, &f->balance);
 }
 
-static uint32_t choose(void *arg, const struct web *w, uint32_t frontend, int64_t now)
+static uint32_t choose(void *arg, const struct web *w, uint32_t frontend, uint32_t site,
+		       int64_t now)
 {
 	struct balancers *b = arg;
 	struct frontend *f = &b->frontend[frontend];
 
+	(void)site; /* all nodes serve all sites */
 	if (b->policy == LOAD_BY_RANDOM)
 		return (uint32_t)(random_next(&b->random) % b->plan->web.nodes);
 	if (b->policy == LOAD_BY_ROUND_ROBIN)

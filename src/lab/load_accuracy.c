@@ -22,11 +22,13 @@ struct reader {
 	uint64_t error[LOAD_SOURCES];
 };
 
-static uint32_t choose(void *arg, const struct web *w, uint32_t frontend, int64_t now)
+static uint32_t choose(void *arg, const struct web *w, uint32_t frontend, uint32_t site,
+		       int64_t now)
 {
 	(void)arg;
 	(void)w;
 	(void)frontend;
+	(void)site;
 	(void)now;
 	return 0;
 }

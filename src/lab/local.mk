@@ -7,6 +7,9 @@ liblab_a_SOURCES = \
 	src/lab/load_log.c src/lab/load_log.h \
 	src/lab/load_mix.c \
 	src/lab/load_read.c src/lab/load_read.h \
+	src/lab/reconf.c src/lab/reconf.h \
+	src/lab/reconf_all.c \
+	src/lab/reconf_balancer.c src/lab/reconf_balancer.h \
 	src/lab/record.c src/lab/record.h \
 	src/lab/run.c src/lab/run.h \
 	src/lab/scenario.c src/lab/scenario.h \
@@ -26,6 +29,10 @@ resex_lab_SOURCES = \
 	src/lab/load_options.c \
 	src/lab/load_run.c \
 	src/lab/load_show.c \
-	src/lab/main.c
+	src/lab/main.c \
+	src/lab/reconf_cmd.c src/lab/reconf_cmd.h \
+	src/lab/reconf_figures.c \
+	src/lab/reconf_options.c \
+	src/lab/reconf_show.c
 resex_lab_LDADD = liblab.a libreconf.a libload.a libshared.a libtransport.a libsim.a libutil.a libcore.a \
 	$(JANSSON_LIBS) $(ISAL_LIBS) $(NETTLE_LIBS) -lm

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * resex-lab: experiments on simulated clusters; see resex-lab(1). Its only experiment is load: the
- * options (load_options.c), the runs (load_run.c), what is printed (load_show.c).
+ * resex-lab: experiments on simulated clusters; see resex-lab(1). load: the options
+ * (load_options.c), the runs (load_run.c), what is printed (load_show.c). reconf: reconf_cmd.c.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -12,6 +12,7 @@
 
 #include "resex/exit.h"
 #include "src/lab/load_cmd.h"
+#include "src/lab/reconf_cmd.h"
 
 static int print(const struct load_options *o, const struct load_sums *s)
 {
@@ -60,7 +61,8 @@ static void print_help(FILE *f)
 {
 	fputs("Usage: resex-lab EXPERIMENT [OPTION]...\n"
 	      "Experiments on SIMULATED clusters.\n\n"
-	      "  load    balance requests by the load of nodes: resex-lab load --help\n\n"
+	      "  load    balance requests by the load of nodes: resex-lab load --help\n"
+	      "  reconf  move nodes between sites by their load: resex-lab reconf --help\n\n"
 	      "  -h, --help     print this\n"
 	      "  -V, --version  print the version\n\n"
 	      "See resex-lab(1).\n",
@@ -78,6 +80,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(word, "load"))
 		return load(argc - 1, argv + 1);
+	if (!strcmp(word, "reconf"))
+		return reconf_cmd(argc - 1, argv + 1);
 	if (is(word, "--version", "-V")) {
 		puts("resex-lab " PACKAGE_VERSION);
 		return RESEX_OK;

@@ -25,4 +25,5 @@ libsim_a_SOURCES = \
 	src/sim/web.c src/sim/web.h src/sim/web_priv.h \
 	src/sim/web_clock.c \
 	src/sim/web_node.c \
-	src/sim/web_work.c
+	src/sim/web_work.c \
+	src/sim/words.c src/sim/words.h

@@ -23,6 +23,7 @@ static void under_way(struct web *w, uint32_t job, uint32_t frontend)
 	if (first != WEB_NOBODY)
 		w->job[first].before = job;
 	w->first[frontend] = job;
+	w->own[w->job[job].site][w->job[job].node]++;
 }
 
 static void answered(struct web *w, uint32_t job)
@@ -35,6 +36,7 @@ static void answered(struct web *w, uint32_t job)
 		w->job[j->before].after = j->after;
 	if (j->after != WEB_NOBODY)
 		w->job[j->after].before = j->before;
+	w->own[j->site][j->node]--;
 	j->next = w->free;
 	w->free = job;
 }
@@ -50,14 +52,25 @@ uint32_t web_own(const struct web *w, uint32_t frontend, uint32_t node, int64_t 
 	return n;
 }
 
-static uint32_t site_of(const struct web *w, uint32_t client)
+uint32_t web_site_own(const struct web *w, uint32_t site, uint32_t node)
 {
-	return client == WEB_NOBODY ? 0 : client / w->c.frontends % w->c.sites;
+	return w->own[site][node];
 }
 
-static void send_request(struct web *w, uint32_t frontend, uint32_t client, uint32_t document)
+/* The site of the next request of a client. */
+static uint32_t next_site(struct web *w, uint32_t client)
 {
-	uint32_t node = w->ops->choose(w->ops->arg, w, frontend, w->now), job;
+	uint32_t stream = w->c.bursts_apart ? client % w->c.frontends : 0;
+
+	if (!w->c.site_burst)
+		return client / w->c.frontends % w->c.sites;
+	return (uint32_t)(w->asked[stream]++ / w->c.site_burst % w->c.sites);
+}
+
+static void send_request(struct web *w, uint32_t frontend, uint32_t client, uint32_t site,
+			 uint32_t document)
+{
+	uint32_t node = w->ops->choose(w->ops->arg, w, frontend, site, w->now), job;
 
 	if (node >= w->c.nodes) {
 		w->error = -EINVAL;
@@ -72,6 +85,7 @@ static void send_request(struct web *w, uint32_t frontend, uint32_t client, uint
 	}
 	w->job[job].frontend = frontend;
 	w->job[job].client = client;
+	w->job[job].site = site;
 	w->job[job].document = document;
 	w->job[job].sent_ns = w->now;
 	under_way(w, job, frontend);
@@ -97,7 +111,7 @@ static void answer(struct web *w, uint32_t job)
 	if (measured(w)) {
 		w->res->measured++;
 		w->res->by_node[j->node]++;
-		w->res->by_site[site_of(w, j->client)]++;
+		w->res->by_site[j->site]++;
 		w->latency_ns += (uint64_t)(w->now - j->sent_ns);
 	}
 	if (j->client != WEB_NOBODY)
@@ -113,14 +127,14 @@ static void open_loop(struct web *w, uint32_t frontend)
 	uint64_t mean = (uint64_t)NS_PER_S * w->c.frontends * w->c.burst / w->c.rate;
 
 	for (uint32_t i = 0; i < w->c.burst; i++)
-		send_request(w, frontend, WEB_NOBODY, web_document(w, 0));
+		send_request(w, frontend, WEB_NOBODY, 0, web_document(w, 0));
 	web_at(w, w->now + sim_draw(&w->rand, &vary, (int64_t)mean), WEB_OPEN, frontend, 0);
 }
 
 /* A request of the trace, and when the next one comes. */
 static void trace(struct web *w, uint32_t i)
 {
-	send_request(w, i % w->c.frontends, WEB_NOBODY, i);
+	send_request(w, i % w->c.frontends, WEB_NOBODY, 0, i);
 	if (i + 1 < w->c.arrivals)
 		web_at(w, w->c.arrival[i + 1].at_ns, WEB_TRACE, i + 1, 0);
 }
@@ -128,6 +142,13 @@ static void trace(struct web *w, uint32_t i)
 void web_timer(struct web *w, int64_t at, uint32_t what, uint32_t of)
 {
 	web_at(w, at, WEB_TIMER, what, of);
+}
+
+static void next(struct web *w, uint32_t client)
+{
+	uint32_t site = next_site(w, client);
+
+	send_request(w, client % w->c.frontends, client, site, web_document(w, site));
 }
 
 /* --- the run ---------------------------------------------------------------------- */
@@ -148,7 +169,7 @@ static void handle(struct web *w, const struct web_event *e)
 {
 	switch (e->kind) {
 	case WEB_NEXT:
-		send_request(w, e->a % w->c.frontends, e->a, web_document(w, site_of(w, e->a)));
+		next(w, e->a);
 		break;
 	case WEB_OPEN:
 		open_loop(w, e->a);
@@ -218,7 +239,7 @@ static bool valid_requests(const struct web_conf *c)
 
 	for (uint32_t i = 0; i < WEB_SITES_MAX; i++)
 		documents = documents && c->alpha[i] <= 10000;
-	if (c->sites > 1 && (!c->clients || c->kinds || c->arrivals))
+	if ((c->sites > 1 || c->site_burst) && (!c->clients || c->kinds || c->arrivals))
 		return false;
 	return (c->arrivals || loop) && documents && valid_kinds(c) && valid_trace(c);
 }

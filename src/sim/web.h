@@ -28,7 +28,7 @@ enum {
 	WEB_KINDS_MAX = 64,
 	WEB_JOBS_MAX = 65536, /* under way at once; more are refused */
 	WEB_SERIES_MAX = 4096,
-	WEB_SITES_MAX = 2,
+	WEB_SITES_MAX = 8,
 	WEB_ARRIVALS_MAX = 1000000,
 };
 
@@ -63,9 +63,13 @@ struct web_conf {
 	int64_t interval_ns;		/* of one figure of the variance */
 	/*
 	 * Documents: the i-th is asked for with a weight of 1 / i^alpha. Each site has so many of
-	 * its own; of the clients of a front-end, each site has one after the other.
+	 * its own; of the clients of a front-end, each site has one after the other. With bursts,
+	 * clients have no site: so many requests of all clients are for one site, one after the
+	 * other, then as many for the next site.
 	 */
 	uint32_t sites;		       /* 0 counts as 1; more: closed loop alone */
+	uint32_t site_burst;	       /* closed loop: requests of a burst; 0: no bursts */
+	bool bursts_apart;	       /* each front-end has bursts of its own */
 	uint32_t documents;	       /* of each site */
 	uint32_t alpha[WEB_SITES_MAX]; /* in 1/1000 */
 	uint32_t cached;	       /* in the cache of a node, least recently used go */
@@ -90,8 +94,9 @@ struct web;
 
 struct web_ops {
 	void *arg;
-	/* The node, below nodes, of the next request of this front-end. */
-	uint32_t (*choose)(void *arg, const struct web *w, uint32_t frontend, int64_t now);
+	/* The node, below nodes, of the next request of this front-end, which is for this site. */
+	uint32_t (*choose)(void *arg, const struct web *w, uint32_t frontend, uint32_t site,
+			   int64_t now);
 	/* The rest may be NULL. */
 	void (*begin)(void *arg, struct web *w); /* nothing has happened yet */
 	/* A source of the node has a new record. */
@@ -123,6 +128,8 @@ struct web_result {
 
 /* Requests of this front-end to this node that are under way, and were sent after the time. */
 uint32_t web_own(const struct web *w, uint32_t frontend, uint32_t node, int64_t after_ns);
+/* Requests for this site to this node that are under way. */
+uint32_t web_site_own(const struct web *w, uint32_t site, uint32_t node);
 
 /* Call timer() with what and of at this time, which is not over. */
 void web_timer(struct web *w, int64_t at, uint32_t what, uint32_t of);

@@ -35,7 +35,7 @@ enum web_job_kind { WEB_REQUEST, WEB_BURNER, WEB_SAMPLER };
 
 struct web_job {
 	enum web_job_kind kind;
-	uint32_t node, frontend, client;
+	uint32_t node, frontend, client, site;
 	uint32_t document;
 	int64_t sent_ns, left_ns;
 	uint32_t next;		/* in the queue of its node, or in the free list */
@@ -77,7 +77,9 @@ struct web {
 	struct web_job *job;
 	uint32_t jobs, free;
 	struct web_node node[WEB_NODES_MAX];
-	uint32_t first[WEB_FRONTENDS_MAX]; /* job under way */
+	uint32_t first[WEB_FRONTENDS_MAX];	    /* job under way */
+	uint32_t own[WEB_SITES_MAX][WEB_NODES_MAX]; /* requests under way */
+	uint64_t asked[WEB_FRONTENDS_MAX]; /* requests with bursts; those of all are the first */
 	struct web_work work;
 	unsigned __int128 latency_ns, demand_ns, variance;
 	uint64_t demands, busy_ns;

@@ -116,5 +116,48 @@ fails 1 resex-lab "tcplog:$(($(wc -l <"$log") + 1)): its times are not TR/Tw/Tc/
 fails 1 resex-lab '/nonexistent: No such file' lab load -w log:/nonexistent
 fails 2 resex-lab 'clients: --workload log:x says which requests come: leave one' lab load -c 3 -w log:x
 
+# Nodes that move between sites.
+reconf() { lab reconf --duration 1 --seeds 1 "$@"; }
+good 'help of reconf' 'SIMULATED' lab reconf --help
+good 'version of reconf' '^resex-lab [0-9]' lab reconf -V
+fails 2 resex-lab 'shares 3: give the nodes of 2 to 8 sites' lab reconf -k 3
+fails 2 resex-lab 'shares 3:x: give' lab reconf --shares 3:x
+fails 2 resex-lab 'shares 30:3: .* at most 32 nodes' lab reconf --shares 30:3
+fails 2 resex-lab 'bursts 512,0: give up to 16 lengths' lab reconf -b 512,0
+fails 2 resex-lab '"hom" is no rule' lab reconf --without rest,hom
+fails 2 resex-lab 'over 9: there are only 8' lab reconf --over 9
+fails 2 resex-lab 'low 2000: give less than --high, which is 2000' lab reconf -L 2000
+fails 2 resex-lab 'scan 200: a lease of .* give at least 240' lab reconf --scan 200
+fails 2 resex-lab 'checks 2: give a whole number from 3' lab reconf --checks 2
+fails 2 resex-lab 'frob' lab reconf --frob
+fails 2 resex-lab 'more' lab reconf more
+good 'first line of reconf' '^These clusters are SIMULATED: 128 clients, ' reconf -k 2:2:2:2 -b 512,8192 -o "$dir/figures"
+head -n 1 "$dir/out" | grep -q SIMULATED || bad "its first line does not say that it is simulated"
+cp "$dir/out" "$dir/first"
+good 'the same moves again' '^A move put out ' reconf -k 2:2:2:2 -b 512,8192
+cmp -s "$dir/first" "$dir/out" || bad "another output"
+for file in bursts-4 busy-4-512 busy-4-8192; do
+	good "figure $file" '^# SIMULATED' grep SIMULATED "$dir/figures/$file.dat"
+	that "columns of $file" awk '!/^#/ && !/^"/ { rows++; if (NF != 4) exit 1 } END { exit rows < 2 }' "$dir/figures/$file.dat"
+done
+! command -v gnuplot >/dev/null || (cd "$dir/figures" && gnuplot reconf.gp 2>"$dir/err" && [ -s bursts-4.svg ] && [ -s busy-4-512.svg ]) ||
+	bad "gnuplot does not draw them"
+fails 1 resex-lab 'reconf.gp cannot be written to "/nonexistent": No such' reconf -k 1:1 -b 64 -o /nonexistent
+json 'moves as JSON' reconf -j -b 8192
+cp "$dir/out" "$dir/json"
+that 'it says that it is simulated, first, and has its members' member 'list(o)[0] == "simulated" and o["simulated"] is True and
+ all(o[k] > 0 for k in ("rigid_tps", "over_tps", "reconf_tps", "equal_rigid_tps", "equal_reconf_tps")) and o["equal_moves"] >= 0'
+that 'both clusters of the paper' member '[(c["shares"], c["over_nodes"]) for c in o["clusters"]] == [("3:3:2", 6), ("2:2:2:2", 5)] and
+ o["clusters"][1]["bursts"][0]["reconf"] == o["reconf_tps"]'
+that 'what a move put out' member '0 < o["move"]["reads"] <= 20 and o["move"]["cas"] <= 7 and o["move"]["faa"] == 1'
+json 'the rule of the papers' reconf -j -k 2:2:2:2 -b 512 --without paper
+cp "$dir/out" "$dir/json"
+that 'it thrashes' member 'o["equal_moves"] > 100 and o["equal_reconf_tps"] < 0.96 * o["equal_rigid_tps"] and o["plan"]["without"] == "paper"'
+json 'options of reconf are in force' reconf -j -k 1:2:1 -b 256 -i -v 3 -c 64 -t 2000 -T 5 -H 3000 -L 500 -m 100 -r 70 -f 90 -B 4 -p 20 -s 5
+cp "$dir/out" "$dir/json"
+that 'all of them' member '(lambda p, c: (p["clients"], p["bursts_apart"], p["scan_ms"], p["checks"], p["high"], p["low"], p["margin"],
+ p["rest_ms"], p["freeze_ms"], p["budget"], p["budget_ms"], p["operation_us"], p["first_seed"], p["seeds"], c["shares"], c["over_nodes"]) ==
+ (64, True, 2, 5, 3000, 500, 0.1, 70, 90, 4, 1000, 20, 5, 1, "1:2:1", 3))(o["plan"], o["clusters"][0])'
+
 echo "test_lab: $checks checks, $wrong wrong"
 [ "$wrong" -eq 0 ]

@@ -21,15 +21,20 @@ expect() {
 	exit 1
 }
 
-expect 'load --help --version' ''
+expect 'load reconf --help --version' ''
 expect 'load' l
 expect '--seed --seeds' load --see
 expect '--nodes --cpus --frontends --clients --rate --burst --think --alpha --single --workload --scan --slice --loaded --wake-first --duration --seed --seeds --figures --json --help --version' load ''
 expect 'rubis' load -w r
 expect '--alpha' load -j --a
 expect '--alpha' load --seeds 3 --a
+expect '--shares --bursts --apart --over --clients --scan --checks --high --low --margin --rest --freeze --budget --without --op --duration --seed --seeds --figures --json --help --version' reconf ''
+expect 'rest reversal' reconf -w re
+expect '--margin' reconf --apart --m
 
 # After an option that takes a value no option is offered.
-for option in $("$program" load --help | sed -n 's/^  \(-.\), \(--[a-z-]*\) [A-Z].*/\1 \2/p'); do
-	expect '' load "$option" --
+for experiment in load reconf; do
+	for option in $("$program" "$experiment" --help | sed -n 's/^  \(-.\), \(--[a-z-]*\) [A-Z].*/\1 \2/p'); do
+		expect '' "$experiment" "$option" --
+	done
 done

@@ -30,12 +30,14 @@ struct rig {
 	uint64_t beat[WEB_FRONTENDS_MAX][NODES];
 };
 
-static uint32_t choose(void *arg, const struct web *w, uint32_t frontend, int64_t now)
+static uint32_t choose(void *arg, const struct web *w, uint32_t frontend, uint32_t site,
+		       int64_t now)
 {
 	struct rig *g = arg;
 
 	(void)w;
 	(void)frontend;
+	(void)site;
 	(void)now;
 	return g->next++ % NODES;
 }

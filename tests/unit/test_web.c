@@ -23,10 +23,12 @@ struct rig {
 	struct load_record last[WEB_NODES_MAX];
 };
 
-static uint32_t choose(void *arg, const struct web *w, uint32_t frontend, int64_t now)
+static uint32_t choose(void *arg, const struct web *w, uint32_t frontend, uint32_t site,
+		       int64_t now)
 {
 	struct rig *r = arg;
 
+	(void)site;
 	r->now = now;
 	if (r->c.clients) {
 		uint32_t own = 0;
@@ -397,6 +399,77 @@ TEST(run__two_sites__have_documents_of_their_own)
 	assert_true(two.res.demand_ns > one.res.demand_ns * 11 / 10);
 }
 
+/* Sites whose requests are bursts: each site has the node of its number. */
+struct bursts {
+	struct rig rig;
+	uint32_t asked[WEB_FRONTENDS_MAX]; /* requests of each stream */
+	uint32_t site_asked[WEB_SITES_MAX], most_own;
+	bool not_as_said;
+};
+
+static uint32_t choose_site(void *arg, const struct web *w, uint32_t frontend, uint32_t site,
+			    int64_t now)
+{
+	struct bursts *b = arg;
+	uint32_t *asked = &b->asked[b->rig.c.bursts_apart ? frontend : 0];
+	uint32_t own = web_site_own(w, site, site);
+
+	(void)now;
+	b->not_as_said |= (*asked)++ / b->rig.c.site_burst % b->rig.c.sites != site;
+	/* Its node serves it alone. */
+	for (uint32_t i = 0; i < b->rig.c.sites; i++)
+		b->not_as_said |= i != site && web_site_own(w, site, i);
+	b->most_own = own > b->most_own ? own : b->most_own;
+	b->site_asked[site]++;
+	return site;
+}
+
+static void run_bursts(struct bursts *b, uint32_t burst, bool apart)
+{
+	*b = (struct bursts){ .not_as_said = false };
+	rig_open(&b->rig);
+	b->rig.c.sites = 4;
+	b->rig.c.site_burst = burst;
+	b->rig.c.bursts_apart = apart;
+	b->rig.ops = (struct web_ops){ .arg = b, .choose = choose_site };
+	run(&b->rig);
+	assert_false(b->not_as_said);
+}
+
+TEST(run__bursts__go_to_one_site_after_the_other)
+{
+	struct bursts b;
+	const struct web_result *r = &b.rig.res;
+
+	run_bursts(&b, 50, false);
+	assert_int_equal(b.asked[0], r->sent);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_in_range(b.site_asked[i], r->sent / 4 - 50, r->sent / 4 + 50);
+		assert_int_equal(r->by_site[i], r->by_node[i]);
+	}
+	/* All clients want the same site: one node of two CPUs serves, but for the ends. */
+	assert_int_equal(b.most_own, b.rig.c.clients - 1);
+	assert_in_range(r->tps, 1000 * 1000, 1250 * 1000);
+}
+
+/* 12 clients, one request a site: all 8 CPUs have work. */
+TEST(run__bursts_of_one_request__load_all_sites_alike)
+{
+	struct bursts b;
+
+	run_bursts(&b, 1, false);
+	assert_true(b.rig.res.tps > 3600 * 1000);
+}
+
+TEST(run__bursts_apart__are_of_each_front_end)
+{
+	struct bursts b;
+
+	run_bursts(&b, 50, true);
+	assert_int_equal(b.asked[0] + b.asked[1] + b.asked[2], b.rig.res.sent);
+	assert_true(b.asked[1] > 0 && b.asked[2] > 0);
+}
+
 TEST(run__what_is_out_of_range__is_refused)
 {
 	static const struct web_kind bad[2 + WEB_KINDS_MAX + 1] = {
@@ -432,6 +505,7 @@ TEST(run__what_is_out_of_range__is_refused)
 	REFUSED((r.c.sample_ns[LOAD_ULM] = MS, r.c.sample_cpu_ns = 0));
 	REFUSED(r.c.sites = WEB_SITES_MAX + 1);
 	REFUSED((r.c.sites = 2, r.c.clients = 0, r.c.rate = r.c.burst = 1));
+	REFUSED((r.c.site_burst = 1, r.c.clients = 0, r.c.rate = r.c.burst = 1));
 	REFUSED(r.c.alpha[1] = 10001);
 	REFUSED(r.c.arrivals = 1);
 	REFUSED((r.c.arrival = back, r.c.arrivals = 2));

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// reconf_cmd: "resex-lab reconf" from its options to its output. main.c calls it.
+#include "src/lab/reconf_cmd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "resex/exit.h"
+
+struct progress {
+	uint32_t done, runs;
+};
+
+static void show(void *arg)
+{
+	struct progress *p = arg;
+
+	fprintf(stderr, "\r%u of %u runs ", p->done++, p->runs);
+}
+
+static int run(const struct reconf_options *o, struct reconf_all *a)
+{
+	static const uint32_t equal[RECONF_EQUALS] = { 1, 64 };
+	struct progress progress = {
+		.runs = RECONF_MODES * o->seeds * (o->clusters * o->bursts + RECONF_EQUALS),
+	};
+	bool person = isatty(STDERR_FILENO);
+	struct reconf_plan p;
+	int rc = 0;
+
+	for (uint32_t c = 0; !rc && c < o->clusters; c++) {
+		reconf_options_plan(o, c, &p);
+		p.progress = person ? show : NULL;
+		p.progress_arg = &progress;
+		for (uint32_t i = 0; !rc && i < o->bursts; i++)
+			rc = reconf_point(&p, o->burst[i], o->seeds, &a->of[c][i]);
+	}
+	for (uint32_t i = 0; !rc && i < RECONF_EQUALS; i++)
+		rc = reconf_point(&p, equal[i], o->seeds, &a->equal[i]);
+	if (person)
+		fprintf(stderr, "\r%30s\r", "");
+	if (!rc)
+		return RESEX_OK;
+	fprintf(stderr, "resex-lab: the cluster cannot be simulated: %s\n", strerror(-rc));
+	return RESEX_FAILURE;
+}
+
+static int print(const struct reconf_options *o, const struct reconf_all *a)
+{
+	json_t *all = reconf_json(o, a);
+
+	if (!all) {
+		fputs("resex-lab: there is no memory for the output\n", stderr);
+		return RESEX_FAILURE;
+	}
+	if (o->json) {
+		json_dumpf(all, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+		putchar('\n');
+	} else {
+		reconf_print(o, a, all);
+	}
+	json_decref(all);
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("resex-lab: output");
+		return RESEX_FAILURE;
+	}
+	return RESEX_OK;
+}
+
+int reconf_cmd(int argc, char **argv)
+{
+	struct reconf_options o;
+	struct reconf_all *a;
+	int rc = reconf_options(&o, argc, argv);
+
+	if (rc >= 0)
+		return rc;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		fputs("resex-lab: there is no memory\n", stderr);
+	rc = a ? run(&o, a) : RESEX_FAILURE;
+	if (rc == RESEX_OK && o.figures)
+		rc = reconf_figures(&o, a);
+	if (rc == RESEX_OK)
+		rc = print(&o, a);
+	free(a);
+	return rc;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * reconf_cmd: what the files of "resex-lab reconf" share: reconf_options.c reads the command line,
+ * reconf_cmd.c runs, reconf_show.c prints, reconf_figures.c writes files.
+ */
+#ifndef RESEX_LAB_RECONF_CMD_H
+#define RESEX_LAB_RECONF_CMD_H
+
+#include <jansson.h>
+
+#include "src/lab/reconf.h"
+
+enum { RECONF_BURSTS_MAX = 16, RECONF_CLUSTERS_MAX = 2, RECONF_EQUALS = 2 };
+
+struct reconf_shares {
+	uint32_t sites, share[WEB_SITES_MAX];
+};
+
+struct reconf_options {
+	struct reconf_plan plan; /* but for its shares */
+	struct reconf_shares cluster[RECONF_CLUSTERS_MAX];
+	uint32_t clusters, over; /* over 0: of the shares */
+	uint32_t burst[RECONF_BURSTS_MAX], bursts;
+	uint32_t seeds;
+	bool json;
+	const char *figures; /* a folder; NULL: none */
+	const char *without; /* as given; NULL: it was not */
+};
+
+/* What was measured. */
+struct reconf_all {
+	struct reconf_point of[RECONF_CLUSTERS_MAX][RECONF_BURSTS_MAX];
+	struct reconf_point equal[RECONF_EQUALS]; /* bursts of 1 and of 64, last cluster */
+};
+
+/* Fill o. -1: go on; else the exit code: help was printed, or the error was. */
+int reconf_options(struct reconf_options *o, int argc, char **argv);
+/* The plan of a cluster. */
+void reconf_options_plan(const struct reconf_options *o, uint32_t cluster, struct reconf_plan *p);
+/* "2:2:2:2", to be freed by nobody. */
+const char *reconf_shares_text(const struct reconf_shares *s, char text[64]);
+
+/* The experiment; its exit code. */
+int reconf_cmd(int argc, char **argv);
+
+/* All figures for -j; NULL: no memory. */
+json_t *reconf_json(const struct reconf_options *o, const struct reconf_all *a);
+/* The same as tables. */
+void reconf_print(const struct reconf_options *o, const struct reconf_all *a, const json_t *all);
+
+/* Write data of figures 10, 15 and 16, and a script for gnuplot. The exit code. */
+int reconf_figures(const struct reconf_options *o, const struct reconf_all *a);
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * reconf_figures: data of figures 10, 15 and 16 of the paper, of the SIMULATED clusters that were
+ * run, each a file of columns that gnuplot draws. reconf_cmd.c calls it for --figures.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "resex/exit.h"
+#include "src/lab/reconf_cmd.h"
+
+static FILE *begin(const struct reconf_options *o, const char *name)
+{
+	char path[4096];
+	int n = snprintf(path, sizeof(path), "%s/%s", o->figures, name);
+	FILE *file;
+
+	if (n >= (int)sizeof(path))
+		errno = ENAMETOOLONG;
+	file = n < (int)sizeof(path) ? fopen(path, "w") : NULL;
+	if (!file)
+		fprintf(stderr, "resex-lab: %s cannot be written to \"%.200s\": %s\n", name,
+			o->figures, strerror(errno));
+	return file;
+}
+
+static int end(FILE *file, const char *name)
+{
+	bool bad = ferror(file) != 0;
+
+	if (!fclose(file) && !bad)
+		return RESEX_OK;
+	fprintf(stderr, "resex-lab: %s is not whole: %s\n", name, strerror(errno));
+	return RESEX_FAILURE;
+}
+
+static void head(FILE *file, const char *x)
+{
+	fprintf(file, "# SIMULATED: man resex-lab\n\"%s\" \"rigid\" \"over\" \"reconf\"\n", x);
+}
+
+/* Figure 10: of each cluster, requests a second by the length of bursts. */
+static int throughput(const struct reconf_options *o, const struct reconf_all *a, uint32_t c)
+{
+	char text[64], name[96];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "bursts-%u.dat", o->cluster[c].sites);
+	file = begin(o, name);
+	if (!file)
+		return RESEX_FAILURE;
+	fprintf(file, "# nodes %s\n", reconf_shares_text(&o->cluster[c], text));
+	head(file, "burst");
+	for (uint32_t i = 0; i < o->bursts; i++) {
+		fprintf(file, "%u", a->of[c][i].burst);
+		for (int m = 0; m < RECONF_MODES; m++)
+			fprintf(file, " %.0f", (double)a->of[c][i].tps[m] / 1000);
+		fputc('\n', file);
+	}
+	return end(file, name);
+}
+
+/* Figures 15 and 16: nodes that are busy over time, of the first seed. */
+static int busy(const struct reconf_options *o, const struct reconf_all *a, uint32_t c, uint32_t i)
+{
+	const struct reconf_point *p = &a->of[c][i];
+	char name[96];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "busy-%u-%u.dat", o->cluster[c].sites, p->burst);
+	file = begin(o, name);
+	if (!file)
+		return RESEX_FAILURE;
+	head(file, "s");
+	for (uint32_t k = 0; k < p->intervals; k++) {
+		fprintf(file, "%g",
+			(double)(k + 1) * (double)o->plan.web.interval_ns / (double)NS_PER_S);
+		for (int m = 0; m < RECONF_MODES; m++)
+			fprintf(file, " %u", p->busy[m][k]);
+		fputc('\n', file);
+	}
+	return end(file, name);
+}
+
+static int script(const struct reconf_options *o)
+{
+	FILE *file = begin(o, "reconf.gp");
+
+	if (!file)
+		return RESEX_FAILURE;
+	fputs("# SIMULATED: gnuplot reconf.gp draws each .dat as .svg\n"
+	      "set terminal svg size 720,480\n"
+	      "set key outside\n"
+	      "set yrange [0:]\n",
+	      file);
+	for (uint32_t c = 0; c < o->clusters; c++) {
+		uint32_t sites = o->cluster[c].sites;
+
+		fprintf(file,
+			"set style data linespoints\nset logscale x 2\n"
+			"set xlabel 'requests of a burst'\n"
+			"set ylabel 'requests a second (simulated)'\n"
+			"set output 'bursts-%u.svg'\n"
+			"plot for [i=2:4] 'bursts-%u.dat' using 1:i title columnheader(i)\n"
+			"unset logscale x\nset style data steps\nset xlabel 's'\n"
+			"set ylabel 'busy nodes (simulated)'\n",
+			sites, sites);
+		for (uint32_t i = 0; i < o->bursts; i++)
+			fprintf(file,
+				"set output 'busy-%u-%u.svg'\n"
+				"plot for [i=2:4] 'busy-%u-%u.dat' using 1:i title "
+				"columnheader(i)\n",
+				sites, o->burst[i], sites, o->burst[i]);
+	}
+	return end(file, "reconf.gp");
+}
+
+int reconf_figures(const struct reconf_options *o, const struct reconf_all *a)
+{
+	int rc = script(o);
+
+	for (uint32_t c = 0; rc == RESEX_OK && c < o->clusters; c++) {
+		rc = throughput(o, a, c);
+		for (uint32_t i = 0; rc == RESEX_OK && i < o->bursts; i++)
+			rc = busy(o, a, c, i);
+	}
+	return rc;
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * reconf_options: the command line of "resex-lab reconf", of one table: getopt_long's list and the
+ * help are made of it, and the bash completion reads the help. reconf_cmd.c calls it first.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "resex/exit.h"
+#include "src/lab/reconf_cmd.h"
+#include "src/util/cmdline.h"
+
+static const struct cmdline_row rows[] = {
+	{ 'k', "shares", "LIST", "nodes of each site (3:3:2, then 2:2:2:2)" },
+	{ 'b', "bursts", "LIST", "lengths of bursts (512,1024,2048,4096,8192,16384)" },
+	{ 'i', "apart", NULL, "each front-end has bursts of its own" },
+	{ 'v', "over", "NUMBER", "over-provisioned: nodes of each site (6, 5)" },
+	{ 'c', "clients", "NUMBER", "clients, closed loop (128)" },
+	{ 't', "scan", "US", "S: between two scans of a balancer (1000)" },
+	{ 'T', "checks", "NUMBER", "T: so many high loads in a row (3)" },
+	{ 'H', "high", "NUMBER", "a high load, in 1/1000 (2000)" },
+	{ 'L', "low", "NUMBER", "a donor's load is below it, in 1/1000 (1000)" },
+	{ 'm', "margin", "NUMBER", "of a gain, in 1/1000 (250)" },
+	{ 'r', "rest", "MS", "a node rests so long after a move (15 x S x T)" },
+	{ 'f', "freeze", "MS", "nodes that went to and fro stay so long (60 x S x T)" },
+	{ 'B', "budget", "NUMBER", "moves of a site in 100 x S x T (16)" },
+	{ 'w', "without", "LIST", "leave rules out, or all: paper" },
+	{ 'p', "op", "US", "an operation takes so long, one way (12)" },
+	{ 'd', "duration", "SECONDS", "simulated, measured (8)" },
+	{ 's', "seed", "NUMBER", "the first seed (1)" },
+	{ 'S', "seeds", "NUMBER", "runs with so many seeds (3)" },
+	{ 'o', "figures", "FOLDER", "write data of figures 10, 15 and 16 there, too" },
+	{ 'j', "json", NULL, "print JSON" },
+	{ 'h', "help", NULL, "print this" },
+	{ 'V', "version", NULL, "print the version" },
+	{ .name = NULL },
+};
+
+/* Of those that are numbers. */
+static const struct {
+	long least, most;
+} limits[] = {
+	['v'] = { 1, RECONF_NODES_MAX },
+	['c'] = { 1, WEB_CLIENTS_MAX },
+	['t'] = { 100, 1000000 },
+	['T'] = { 3, 1000 },
+	['H'] = { 1, 1000000 },
+	['L'] = { 0, 1000000 },
+	['m'] = { 0, 10000 },
+	['r'] = { 0, 3600000 },
+	['f'] = { 0, 3600000 },
+	['B'] = { 1, 1000000 },
+	['p'] = { 1, 10000 },
+	['d'] = { 1, 3600 },
+	['s'] = { 1, 1000000000 },
+	['S'] = { 1, 1000 },
+};
+
+static const struct {
+	const char *name;
+	uint32_t rule; /* 0: all, and the papers' own rule is in force */
+} rules[] = {
+	{ "low", DECIDE_LOW },
+	{ "gain", DECIDE_GAIN },
+	{ "rest", DECIDE_REST },
+	{ "budget", DECIDE_BUDGET },
+	{ "home", DECIDE_HOME },
+	{ "reversal", DECIDE_REVERSAL },
+	{ "paper", 0 },
+	{ "backoff", DECIDE_BACKOFF },
+	{ "capacity", DECIDE_CAPACITY },
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]), RULES = sizeof(rules) / sizeof(rules[0]) };
+
+/* Options that are known only when all are. */
+struct given {
+	long scan_us, checks, rest_ms, freeze_ms; /* -1: not given */
+};
+
+static void print_help(void)
+{
+	puts("Usage: resex-lab reconf [OPTION]...\n"
+	     "Move nodes between the sites of a SIMULATED cluster, by the load of each.\n");
+	cmdline_print_rows(rows, 18);
+	puts("\nRules for --without: low gain rest budget reversal home backoff capacity paper\n"
+	     "See resex-lab(1).");
+}
+
+const char *reconf_shares_text(const struct reconf_shares *s, char text[64])
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < s->sites; i++)
+		n += (size_t)snprintf(text + n, 64 - n, "%s%u", i ? ":" : "", s->share[i]);
+	return text;
+}
+
+void reconf_options_plan(const struct reconf_options *o, uint32_t cluster, struct reconf_plan *p)
+{
+	*p = o->plan;
+	reconf_plan_shares(p, o->cluster[cluster].share, o->cluster[cluster].sites);
+	if (o->over)
+		p->over = o->over;
+}
+
+/* Numbers from 1 to most, apart by this character. How many; 0: it is no such list. */
+static uint32_t numbers(const char *text, char apart, long most, uint32_t *list, uint32_t room)
+{
+	uint32_t n = 0;
+	char *end;
+
+	for (;; text = end + 1) {
+		long v = strtol(text, &end, 10);
+
+		if (end == text || v < 1 || v > most || n == room)
+			return 0;
+		list[n++] = (uint32_t)v;
+		if (!*end)
+			return n;
+		if (*end != apart)
+			return 0;
+	}
+}
+
+static int set_shares(struct reconf_options *o, const char *text)
+{
+	struct reconf_shares *s = &o->cluster[0];
+	uint32_t sum = 0;
+
+	s->sites = numbers(text, ':', RECONF_NODES_MAX, s->share, WEB_SITES_MAX);
+	for (uint32_t i = 0; i < s->sites; i++)
+		sum += s->share[i];
+	o->clusters = 1;
+	if (s->sites >= 2 && sum <= RECONF_NODES_MAX)
+		return -1;
+	fprintf(stderr,
+		"resex-lab: --shares %s: give the nodes of 2 to %d sites, of at most %d nodes in "
+		"all, as 3:3:2\n",
+		text, WEB_SITES_MAX, RECONF_NODES_MAX);
+	return RESEX_USAGE;
+}
+
+static int set_bursts(struct reconf_options *o, const char *text)
+{
+	o->bursts = numbers(text, ',', 1000000, o->burst, RECONF_BURSTS_MAX);
+	if (o->bursts)
+		return -1;
+	fprintf(stderr,
+		"resex-lab: --bursts %s: give up to %d lengths from 1 to 1000000, as 512,8192\n",
+		text, RECONF_BURSTS_MAX);
+	return RESEX_USAGE;
+}
+
+static int set_without(struct reconf_options *o, const char *text)
+{
+	struct reconf_rules *r = &o->plan.rules;
+
+	o->without = text;
+	for (const char *word = text; word; word = strchr(word, ',')) {
+		size_t n;
+		int i = 0;
+
+		word += *word == ',';
+		n = strcspn(word, ",");
+		while (i < RULES && (strlen(rules[i].name) != n || strncmp(rules[i].name, word, n)))
+			i++;
+		if (i == RULES) {
+			fprintf(stderr,
+				"resex-lab: --without %s: \"%.*s\" is no rule: see resex-lab "
+				"reconf --help\n",
+				text, (int)n, word);
+			return RESEX_USAGE;
+		}
+		r->decide.off |= rules[i].rule;
+		r->paper = r->paper || !rules[i].rule;
+	}
+	return -1;
+}
+
+static void set_number(struct reconf_options *o, struct given *g, int letter, long v)
+{
+	struct reconf_plan *p = &o->plan;
+
+	switch (letter) {
+	case 'v':
+		o->over = (uint32_t)v;
+		break;
+	case 'c':
+		p->web.clients = (uint32_t)v;
+		break;
+	case 't':
+		g->scan_us = v;
+		break;
+	case 'T':
+		g->checks = v;
+		break;
+	case 'H':
+		p->rules.high = (uint32_t)v;
+		break;
+	case 'L':
+		p->rules.low = (uint32_t)v;
+		break;
+	case 'm':
+		p->rules.decide.margin = (uint32_t)v;
+		break;
+	case 'r':
+		g->rest_ms = v;
+		break;
+	case 'f':
+		g->freeze_ms = v;
+		break;
+	case 'B':
+		p->rules.decide.budget = (uint32_t)v;
+		break;
+	case 'p':
+		p->there_ns = p->back_ns = v * 1000;
+		break;
+	case 'd':
+		p->web.duration_ns = v * NS_PER_S;
+		break;
+	case 's':
+		p->web.seed = (uint64_t)v;
+		break;
+	default: /* 'S' */
+		o->seeds = (uint32_t)v;
+		break;
+	}
+}
+
+static int set_option(struct reconf_options *o, struct given *g, int letter, const char *value)
+{
+	const struct cmdline_row *row = rows;
+	char *end;
+	long v;
+
+	switch (letter) {
+	case 'k':
+		return set_shares(o, value);
+	case 'b':
+		return set_bursts(o, value);
+	case 'w':
+		return set_without(o, value);
+	case 'i':
+		o->plan.web.bursts_apart = true;
+		return -1;
+	case 'j':
+		o->json = true;
+		return -1;
+	case 'o':
+		o->figures = value;
+		return -1;
+	case 'h':
+		print_help();
+		return RESEX_OK;
+	case 'V':
+		puts("resex-lab " PACKAGE_VERSION);
+		return RESEX_OK;
+	}
+	while (row->letter != letter)
+		row++;
+	v = strtol(value, &end, 10);
+	if (*end || v < limits[letter].least || v > limits[letter].most) {
+		fprintf(stderr, "resex-lab: --%s %s: give a whole number from %ld to %ld\n",
+			row->name, value, limits[letter].least, limits[letter].most);
+		return RESEX_USAGE;
+	}
+	set_number(o, g, letter, v);
+	return -1;
+}
+
+static int check_together(struct reconf_options *o, const struct given *g)
+{
+	struct reconf_rules *r = &o->plan.rules;
+	struct reconf_plan p;
+
+	reconf_plan_times(&o->plan, g->scan_us * 1000, (uint32_t)g->checks);
+	if (g->rest_ms >= 0)
+		r->decide.rest_ns = g->rest_ms * NS_PER_MS;
+	if (g->freeze_ms >= 0)
+		r->decide.freeze_ns = g->freeze_ms * NS_PER_MS;
+	for (uint32_t i = 0; i < o->clusters; i++) {
+		reconf_options_plan(o, i, &p);
+		if (p.over <= p.web.nodes)
+			continue;
+		fprintf(stderr, "resex-lab: --over %u: there are only %u nodes\n", o->over,
+			p.web.nodes);
+		return RESEX_USAGE;
+	}
+	if (r->low >= r->high) {
+		fprintf(stderr, "resex-lab: --low %u: give less than --high, which is %u\n", r->low,
+			r->high);
+		return RESEX_USAGE;
+	}
+	/* A move is some rounds of operations, and its locks' lease is 1.5 x S. */
+	if (r->scan_ns < 10 * (p.there_ns + p.back_ns)) {
+		fprintf(stderr,
+			"resex-lab: --scan %ld: a lease of 1.5 x S is too short for a move of "
+			"operations of %jd us: give at least %jd\n",
+			g->scan_us, (intmax_t)((p.there_ns + p.back_ns) / 1000),
+			(intmax_t)((p.there_ns + p.back_ns) / 100));
+		return RESEX_USAGE;
+	}
+	return -1;
+}
+
+int reconf_options(struct reconf_options *o, int argc, char **argv)
+{
+	struct given g = { .scan_us = 1000, .checks = 3, .rest_ms = -1, .freeze_ms = -1 };
+	struct option longs[ROWS];
+	struct cmdline c = {
+		.argc = argc, .argv = argv, .longs = longs, .help = "resex-lab reconf --help"
+	};
+	char error[256];
+	int letter, rc;
+
+	cmdline_longs(rows, longs);
+	*o = (struct reconf_options){ .seeds = 3,
+				      .clusters = 2,
+				      .cluster = { { 3, { 3, 3, 2 } }, { 4, { 2, 2, 2, 2 } } },
+				      .burst = { 512, 1024, 2048, 4096, 8192, 16384 },
+				      .bursts = 6 };
+	reconf_plan_default(&o->plan);
+	cmdline_begin(&c);
+	while ((letter = cmdline_next(&c, error, sizeof(error))) >= 0) {
+		rc = set_option(o, &g, letter, optarg);
+		if (rc >= 0)
+			return rc;
+	}
+	if (letter == CMDLINE_END && optind < argc) {
+		cmdline_unexpected(&c, argv[optind], error, sizeof(error));
+		letter = CMDLINE_WRONG;
+	}
+	if (letter != CMDLINE_END) {
+		fprintf(stderr, "resex-lab: %s\n", error);
+		return RESEX_USAGE;
+	}
+	return check_together(o, &g);
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * reconf_show: what reconf_cmd.c measured, as one JSON object and as tables of the same rows. Both
+ * say first that it is a simulation.
+ */
+#include <stdio.h>
+
+#include "src/cli/table.h"
+#include "src/lab/reconf_cmd.h"
+
+static double mean(uint64_t sum, uint64_t n)
+{
+	return n ? (double)sum / (double)n : 0.0;
+}
+
+static json_t *row_of(const struct reconf_point *p)
+{
+	const struct reconf_moves *m = &p->moves;
+	json_t *row = json_object();
+
+	json_object_set_new(row, "burst", json_integer(p->burst));
+	json_object_set_new(row, "rigid", json_real((double)p->tps[RECONF_RIGID] / 1000));
+	json_object_set_new(row, "over", json_real((double)p->tps[RECONF_OVER] / 1000));
+	json_object_set_new(row, "reconf", json_real((double)p->tps[RECONF_MOVES] / 1000));
+	json_object_set_new(row, "of_over", json_real(p->of_over / 1000.0));
+	json_object_set_new(row, "of_over_least", json_real(p->least_over / 1000.0));
+	json_object_set_new(row, "of_rigid", json_real(p->of_rigid / 1000.0));
+	json_object_set_new(row, "of_rigid_least", json_real(p->least_rigid / 1000.0));
+	json_object_set_new(row, "moves", json_real(mean(m->moved, p->seeds)));
+	json_object_set_new(row, "home", json_real(mean(m->home, p->seeds)));
+	json_object_set_new(row, "budget", json_real(mean(p->allowed, p->seeds)));
+	json_object_set_new(row, "asked", json_real(mean(m->asked, p->seeds)));
+	json_object_set_new(row, "within_rest", json_real(mean(m->again, p->seeds)));
+	return row;
+}
+
+/* Looks for a donor, in which there was none. */
+static uint64_t in_vain(const struct reconf_moves *m)
+{
+	uint64_t n = m->result[MOVE_NO_DONOR];
+
+	for (int i = DECIDE_NO_SPARE; i < DECIDE_WHYS; i++)
+		n += m->why[i];
+	return n;
+}
+
+static json_t *rows_of(const struct reconf_point *p, uint32_t n)
+{
+	json_t *rows = json_array();
+
+	for (uint32_t i = 0; i < n; i++) {
+		json_t *row = row_of(&p[i]);
+
+		json_object_set_new(row, "in_vain",
+				    json_real(mean(in_vain(&p[i].moves), p[i].seeds)));
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+static json_t *cluster_json(const struct reconf_options *o, const struct reconf_all *a, uint32_t c)
+{
+	struct reconf_plan p;
+	char text[64];
+
+	reconf_options_plan(o, c, &p);
+	return json_pack("{s:s,s:i,s:i,s:o}", "shares", reconf_shares_text(&o->cluster[c], text),
+			 "nodes", (int)p.web.nodes, "over_nodes", (int)p.over, "bursts",
+			 rows_of(a->of[c], o->bursts));
+}
+
+/* Of all runs but those of equal loads. */
+static void all_moves(const struct reconf_options *o, const struct reconf_all *a,
+		      struct reconf_moves *m)
+{
+	*m = (struct reconf_moves){ .asked = 0 };
+	for (uint32_t c = 0; c < o->clusters; c++)
+		for (uint32_t i = 0; i < o->bursts; i++)
+			reconf_moves_add(m, &a->of[c][i].moves);
+}
+
+static json_t *move_json(const struct reconf_moves *m)
+{
+	static const char *const names[] = { "reads", "cas", "faa" };
+	json_t *j = json_object(), *ends = json_object(), *why = json_object();
+	uint64_t clean = m->moved - m->swept;
+
+	for (int i = 0; i <= STEP_FAA; i++) {
+		char most[16];
+
+		snprintf(most, sizeof(most), "%s_most", names[i]);
+		json_object_set_new(j, names[i], json_real(mean(m->ops[i], clean)));
+		json_object_set_new(j, most, json_integer((json_int_t)m->ops_most[i]));
+	}
+	json_object_set_new(j, "swept", json_integer((json_int_t)m->swept));
+	for (int i = 0; i < RECONF_RESULTS; i++)
+		if (m->result[i])
+			json_object_set_new(ends, move_result_text((enum move_result)i),
+					    json_integer((json_int_t)m->result[i]));
+	for (int i = 0; i < DECIDE_WHYS; i++)
+		if (m->why[i])
+			json_object_set_new(why, decide_why_text((enum decide_why)i),
+					    json_integer((json_int_t)m->why[i]));
+	json_object_set_new(j, "ends", ends);
+	json_object_set_new(j, "decisions", why);
+	return j;
+}
+
+static json_t *plan_json(const struct reconf_options *o)
+{
+	const struct reconf_rules *r = &o->plan.rules;
+	const struct web_conf *w = &o->plan.web;
+
+	return json_pack("{s:i,s:b,s:f,s:f,s:i,s:f,s:f,s:f,s:i,s:i,s:f,s:i,s:f,s:s?,s:I,s:i}",
+			 "clients", (int)w->clients, "bursts_apart", w->bursts_apart, "service_us",
+			 (double)w->hit_ns / 1000, "scan_ms", (double)r->scan_ns / 1e6, "checks",
+			 (int)r->checks, "rest_ms", (double)r->decide.rest_ns / 1e6, "freeze_ms",
+			 (double)r->decide.freeze_ns / 1e6, "margin",
+			 (double)r->decide.margin / 1000, "high", (int)r->high, "low", (int)r->low,
+			 "budget_ms", (double)r->decide.budget_ns / 1e6, "budget",
+			 (int)r->decide.budget, "operation_us", (double)o->plan.there_ns / 1000,
+			 "without", o->without, "first_seed", (json_int_t)w->seed, "seeds",
+			 (int)o->seeds);
+}
+
+static json_t *tps_of(const struct reconf_point *p, enum reconf_mode m)
+{
+	return json_real((double)p->tps[m] / 1000);
+}
+
+json_t *reconf_json(const struct reconf_options *o, const struct reconf_all *a)
+{
+	const struct reconf_point *last = &a->of[o->clusters - 1][o->bursts - 1], *e = a->equal;
+	json_t *all = json_object(), *clusters = json_array();
+	struct reconf_moves moves;
+
+	all_moves(o, a, &moves);
+	json_object_set_new(all, "simulated", json_true());
+	json_object_set_new(all, "rigid_tps", tps_of(last, RECONF_RIGID));
+	json_object_set_new(all, "over_tps", tps_of(last, RECONF_OVER));
+	json_object_set_new(all, "reconf_tps", tps_of(last, RECONF_MOVES));
+	json_object_set_new(
+		all, "equal_rigid_tps",
+		json_real((double)(e[0].tps[RECONF_RIGID] + e[1].tps[RECONF_RIGID]) / 2000));
+	json_object_set_new(
+		all, "equal_reconf_tps",
+		json_real((double)(e[0].tps[RECONF_MOVES] + e[1].tps[RECONF_MOVES]) / 2000));
+	json_object_set_new(all, "equal_moves",
+			    json_real(mean(e[0].moves.moved + e[1].moves.moved, o->seeds)));
+	json_object_set_new(all, "plan", plan_json(o));
+	for (uint32_t c = 0; c < o->clusters; c++)
+		json_array_append_new(clusters, cluster_json(o, a, c));
+	json_object_set_new(all, "clusters", clusters);
+	json_object_set_new(all, "equal", rows_of(a->equal, RECONF_EQUALS));
+	json_object_set_new(all, "move", move_json(&moves));
+	return all;
+}
+
+/* --- text ------------------------------------------------------------------------- */
+
+static void print_rows(const json_t *rows)
+{
+	static const struct column cols[] = {
+		{ "BURST", "burst", 0 },       { "RIGID", "rigid", 0 },
+		{ "OVER", "over", 0 },	       { "RECONF", "reconf", 0 },
+		{ "OF-OVER", "of_over", 0 },   { "LEAST", "of_over_least", 0 },
+		{ "OF-RIGID", "of_rigid", 0 }, { "LEAST", "of_rigid_least", 0 },
+		{ "MOVES", "moves", 0 },       { "HOME", "home", 0 },
+		{ "BUDGET", "budget", 0 },     { NULL, NULL, 0 },
+	};
+
+	table_print(stdout, rows, cols);
+}
+
+static void print_move(const struct reconf_moves *m)
+{
+	uint64_t clean = m->moved - m->swept, decisions = 0;
+	int most = -1;
+
+	if (clean)
+		printf("\nA move put out %.1f READs (at most %ju), %.1f CASes (%ju) and %.1f FAAs "
+		       "(%ju); %ju of %ju made a fencing sweep, too\n",
+		       mean(m->ops[STEP_READ], clean), (uintmax_t)m->ops_most[STEP_READ],
+		       mean(m->ops[STEP_CAS], clean), (uintmax_t)m->ops_most[STEP_CAS],
+		       mean(m->ops[STEP_FAA], clean), (uintmax_t)m->ops_most[STEP_FAA],
+		       (uintmax_t)m->swept, (uintmax_t)m->moved);
+	for (int i = 0; i < DECIDE_WHYS; i++) {
+		decisions += m->why[i];
+		if (!decide_is_move((enum decide_why)i) && i != DECIDE_CALM && m->why[i] &&
+		    (most < 0 || m->why[i] > m->why[most]))
+			most = i;
+	}
+	if (most >= 0)
+		printf("Why a site with a high load got no node, most often: %s (%ju of %ju "
+		       "checks)\n",
+		       decide_why_text((enum decide_why)most), (uintmax_t)m->why[most],
+		       (uintmax_t)decisions);
+}
+
+void reconf_print(const struct reconf_options *o, const struct reconf_all *a, const json_t *all)
+{
+	const json_t *clusters = json_object_get(all, "clusters");
+	const struct reconf_rules *r = &o->plan.rules;
+	struct reconf_moves moves;
+
+	printf("These clusters are SIMULATED: %u clients, CPU time of a request %.0f us, S %g ms, "
+	       "T %u checks\n",
+	       o->plan.web.clients, (double)o->plan.web.hit_ns / 1000, (double)r->scan_ns / 1e6,
+	       r->checks);
+	printf("Requests a second; figures are means of %u seeds%s%s\n", o->seeds,
+	       o->without ? "; without " : "", o->without ? o->without : "");
+	for (uint32_t c = 0; c < o->clusters; c++) {
+		const json_t *j = json_array_get(clusters, c);
+
+		printf("\nNodes %s; over-provisioned: %lld of %lld for each site\n",
+		       json_string_value(json_object_get(j, "shares")),
+		       (long long)json_integer_value(json_object_get(j, "over_nodes")),
+		       (long long)json_integer_value(json_object_get(j, "nodes")));
+		print_rows(json_object_get(j, "bursts"));
+	}
+	puts("\nEqual loads: bursts so short that all sites of the last cluster have requests");
+	print_rows(json_object_get(all, "equal"));
+	all_moves(o, a, &moves);
+	print_move(&moves);
+}
