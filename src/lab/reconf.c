@@ -191,10 +191,13 @@ static void timer(void *arg, struct web *w, uint32_t what, uint32_t of, int64_t 
 	words_timer(c->words, what, of, now);
 }
 
+/* At each sample the host also keeps the node's word (move.h), on a disk that takes no time. */
 static void sampled(void *arg, uint32_t node, const struct load_record *r)
 {
 	struct cluster *c = arg;
+	uint64_t *words = words_of(c->words, (uint16_t)(node + 1));
 
+	words[region_kept_offset(0) / 8] = words[region_node_offset(0) / 8];
 	memcpy(words_load_of(c->words, (uint16_t)(node + 1)), r, sizeof(*r));
 }
 
@@ -211,6 +214,15 @@ static void interval(void *arg, const uint64_t *part, int64_t now)
 	r->intervals++;
 }
 
+/* The node serves this site from the beginning. */
+static int assign(struct cluster *c, uint32_t node, uint32_t site)
+{
+	uint64_t words[REGION_NODES_MAX] = { region_word((uint16_t)(site + 1),
+							 region_seq(GENERATION, 1)) };
+
+	return region_words(words_of(c->words, (uint16_t)(node + 1)), GENERATION, words);
+}
+
 /* Hosts of nodes, then those of balancers. Each node's word says what the plan does. */
 static int open_words(struct cluster *c)
 {
@@ -225,12 +237,10 @@ static int open_words(struct cluster *c)
 	int rc = words_open(&c->words, &conf);
 
 	for (uint16_t h = 1; !rc && h <= conf.hosts; h++)
-		rc = region_words(words_of(c->words, h), GENERATION);
+		rc = region_words(words_of(c->words, h), GENERATION, NULL);
 	for (uint32_t s = 0; !rc && s < p->web.sites; s++)
-		for (uint32_t k = 0; k < p->share[s]; k++)
-			words_of(c->words,
-				 (uint16_t)(c->first[s] + k + 1))[region_node_offset(0) / 8] =
-				region_word((uint16_t)(s + 1), region_seq(GENERATION, 1));
+		for (uint32_t k = 0; !rc && k < p->share[s]; k++)
+			rc = assign(c, c->first[s] + k, s);
 	return rc;
 }
 
