@@ -52,7 +52,7 @@ int reconf_point(const struct reconf_plan *plan, uint32_t burst, uint32_t seeds,
 {
 	struct reconf_run *r = calloc(RECONF_MODES, sizeof(*r));
 	struct reconf_plan p = *plan;
-	int rc = r ? 0 : -ENOMEM;
+	int rc = !seeds ? -EINVAL : r ? 0 : -ENOMEM;
 
 	memset(s, 0, sizeof(*s));
 	s->burst = p.web.site_burst = burst;
@@ -67,9 +67,9 @@ int reconf_point(const struct reconf_plan *plan, uint32_t burst, uint32_t seeds,
 			add(s, r, k);
 	}
 	s->allowed = seeds * allowed(plan);
-	for (int m = 0; !rc && m < RECONF_MODES; m++)
-		s->tps[m] /= seeds;
 	if (!rc) {
+		for (int m = 0; m < RECONF_MODES; m++)
+			s->tps[m] /= seeds;
 		s->of_over /= seeds;
 		s->of_rigid /= seeds;
 	}

@@ -15,23 +15,29 @@ static_assert(sizeof(struct load_record) % 8 == 0, "a record is READ as words");
 
 /* --- scans ------------------------------------------------------------------------ */
 
+static void put_read(struct reconf_balancer *b, uint32_t node, bool load, struct step_out *out)
+{
+	uint32_t i = load ? b->nodes + node : node;
+
+	out->op[out->n++] = (struct step_op){
+		.kind = STEP_READ,
+		.part = load ? STEP_LOAD : STEP_WORDS,
+		.host = (uint16_t)(node + 1),
+		.offset = load ? 0 : region_node_offset(0),
+		.len = load ? sizeof(struct load_record) : 8,
+		.tag = b->scan % SCANS * TAGS_OF_SCAN + i,
+	};
+	b->waits++;
+	b->scan_reads++;
+}
+
 static void put_scan(struct reconf_balancer *b, struct step_out *out)
 {
 	b->scan++;
-	for (uint32_t i = 0; i < 2 * b->nodes; i++) {
-		bool load = i >= b->nodes;
-
-		out->op[out->n++] = (struct step_op){
-			.kind = STEP_READ,
-			.part = load ? STEP_LOAD : STEP_WORDS,
-			.host = (uint16_t)(i % b->nodes + 1),
-			.offset = load ? 0 : region_node_offset(0),
-			.len = load ? sizeof(struct load_record) : 8,
-			.tag = b->scan % SCANS * TAGS_OF_SCAN + i,
-		};
+	for (uint32_t i = 0; i < b->nodes; i++) {
+		put_read(b, i, false, out);
+		put_read(b, i, true, out);
 	}
-	b->waits = 2 * b->nodes;
-	b->scan_reads += 2 * b->nodes;
 }
 
 /* Is it a READ of the newest scan? *all: it was the last one. */

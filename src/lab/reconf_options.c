@@ -167,7 +167,8 @@ static int set_without(struct reconf_options *o, const char *text)
 
 		word += *word == ',';
 		n = strcspn(word, ",");
-		while (i < RULES && (strlen(rules[i].name) != n || strncmp(rules[i].name, word, n)))
+		while (i < RULES &&
+		       (strlen(rules[i].name) != n || strncmp(rules[i].name, word, n) != 0))
 			i++;
 		if (i == RULES) {
 			fprintf(stderr,
@@ -276,6 +277,7 @@ static int set_option(struct reconf_options *o, struct given *g, int letter, con
 static int check_together(struct reconf_options *o, const struct given *g)
 {
 	struct reconf_rules *r = &o->plan.rules;
+	int64_t op_ns = o->plan.there_ns + o->plan.back_ns;
 	struct reconf_plan p;
 
 	reconf_plan_times(&o->plan, g->scan_us * 1000, (uint32_t)g->checks);
@@ -297,12 +299,11 @@ static int check_together(struct reconf_options *o, const struct given *g)
 		return RESEX_USAGE;
 	}
 	/* A move is some rounds of operations, and its locks' lease is 1.5 x S. */
-	if (r->scan_ns < 10 * (p.there_ns + p.back_ns)) {
+	if (r->scan_ns < 10 * op_ns) {
 		fprintf(stderr,
 			"resex-lab: --scan %ld: a lease of 1.5 x S is too short for a move of "
 			"operations of %jd us: give at least %jd\n",
-			g->scan_us, (intmax_t)((p.there_ns + p.back_ns) / 1000),
-			(intmax_t)((p.there_ns + p.back_ns) / 100));
+			g->scan_us, (intmax_t)(op_ns / 1000), (intmax_t)(op_ns / 100));
 		return RESEX_USAGE;
 	}
 	return -1;

@@ -99,27 +99,36 @@ static uint64_t *place_of(struct words *w, const struct step_op *op)
 	return (op->part == STEP_WORDS ? h->words : h->load) + op->offset / 8;
 }
 
+/* Of an operation that is put out now; DONE: it goes on its way. */
+static enum step_outcome outcome_of(struct words *w, uint16_t from, const struct step_op *op)
+{
+	const struct host *h = host_of(w, from);
+
+	if (!op->host || op->host > w->c.hosts)
+		return STEP_REFUSED;
+	if (h->link[op->host - 1].down)
+		return STEP_LOST;
+	/* Of an older link: the newer one is known, and no STEP_LINK comes. */
+	if (op->link && op->link != h->link[op->host - 1].number)
+		return STEP_REFUSED;
+	return place_of(w, op) ? STEP_DONE : STEP_REFUSED;
+}
+
 static void post(struct words *w, uint16_t from, const struct step_op *op, int64_t now)
 {
 	uint32_t i = job_new(w);
-	struct job *j = &w->job[i];
 	struct host *h = host_of(w, from);
-	uint32_t newest;
-	bool there = op->host && op->host <= w->c.hosts;
+	struct job *j = &w->job[i];
 
 	if (i == NO_JOB)
 		return;
-	newest = there ? h->link[op->host - 1].number : 0;
-	*j = (struct job){ .op = *op, .from = from, .link = newest, .used = true };
+	*j = (struct job){
+		.op = *op, .from = from, .outcome = outcome_of(w, from, op), .used = true
+	};
+	if (op->host && op->host <= w->c.hosts)
+		j->link = h->link[op->host - 1].number;
 	if (op->kind <= STEP_FAA)
 		h->count.put[op->kind]++;
-	/* No newer STEP_LINK comes, unless the link is down. */
-	if (!there || (op->link && op->link != newest && !h->link[op->host - 1].down))
-		j->outcome = STEP_REFUSED;
-	else if (h->link[op->host - 1].down)
-		j->outcome = STEP_LOST;
-	else if (!place_of(w, op))
-		j->outcome = STEP_REFUSED;
 	if (j->outcome == STEP_LOST)
 		web_timer(w->web, now, w->c.timer + TIMER_COMES_BACK, i);
 	else
