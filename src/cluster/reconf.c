@@ -267,20 +267,31 @@ static void observe(struct reconf *r, const struct decide_plan *p, uint32_t high
 		     m.taker, decide_why_text(p->why), m.taker);
 }
 
+/* While a service backs off, the reason why it found no donor is the one to be shown. */
+static void take_plan(struct taker *t, const struct decide_plan *p)
+{
+	if (p->why == DECIDE_BACKS_OFF && t->decided)
+		t->plan.wait_ns = p->wait_ns;
+	else
+		t->plan = *p;
+	t->decided = true;
+}
+
 static void decide_for(struct reconf *r, uint32_t i, struct mono now, int64_t wall_ns)
 {
+	uint32_t needed = checks_of_t(&r->conf->reconf);
 	struct taker *t = &r->taker[i];
+	struct decide_plan p;
 
 	t->highs = decide_high(&r->decide, &r->view, i) ? t->highs + 1 : 0;
-	t->decided = decide(&r->decide, &r->view, i, t->highs >= checks_of_t(&r->conf->reconf), now,
-			    &t->plan) == 0;
-	if (!t->decided)
+	if (decide(&r->decide, &r->view, i, t->highs >= needed, now, &p))
 		return;
-	if (t->plan.steps) {
-		observe(r, &t->plan, t->highs, now, wall_ns);
+	take_plan(t, &p);
+	if (p.steps) {
+		observe(r, &p, t->highs, now, wall_ns);
 		t->highs = 0; /* as after a move: T begins again */
 	}
-	decide_asked(&r->decide, i, &t->plan, now);
+	decide_asked(&r->decide, i, &p, now);
 }
 
 /* Without a list each host that lists the service balances it. */

@@ -134,7 +134,7 @@ static void add_service(struct text *t, const struct cluster_service_seen *s)
 	add(t, ": %s", s->why_text);
 	add_donor(t, s);
 	if (s->wait_ns > 0)
-		add(t, "; for %lld ms yet", (long long)(s->wait_ns / NS_PER_MS));
+		add(t, "; not within the next %lld ms", (long long)(s->wait_ns / NS_PER_MS));
 }
 
 static json_t *why_service(const struct cluster *cl, uint32_t i)

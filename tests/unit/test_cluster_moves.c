@@ -281,5 +281,9 @@ RIG_TEST(settings__of_a_reload__are_decided_by)
 	assert_true(seen(s, 1, 0).high_ns < 2000 * MS);
 	/* 0.3 + 0.3 on one node x 6 is above 1.8. */
 	site_until(s, says(s, "no-gain"));
+	/* It backs off, and the reason stays. */
+	sites_pass(s, 2 * NS_PER_S);
+	assert_true(says(s, "no-gain") && seen(s, 1, 0).wait_ns > 0);
+	assert_string_equal(seen(s, 1, 0).donor->name, "mail");
 	assert_null(cluster_history(s->at[1].c, 0));
 }

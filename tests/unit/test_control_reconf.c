@@ -60,7 +60,7 @@ WITH_CALL(why_move__of_a_service__is_a_sentence_with_figures)
 	assert_string_equal(
 		why_move(*state, "web"),
 		"its load is not known with 1 node: it gets no node: it rests; mail has "
-		"load 0.200; for 3 ms yet");
+		"load 0.200; not within the next 3 ms");
 	c->service.donor = NULL;
 	assert_null(strstr(why_move(*state, "web"), "mail"));
 	c->service.here = false;
