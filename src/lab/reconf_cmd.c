@@ -38,8 +38,12 @@ static int run(const struct reconf_options *o, struct reconf_all *a)
 		for (uint32_t i = 0; !rc && i < o->bursts; i++)
 			rc = reconf_point(&p, o->burst[i], o->seeds, &a->of[c][i]);
 	}
-	for (uint32_t i = 0; !rc && i < RECONF_EQUALS; i++)
+	for (uint32_t i = 0; !rc && i < RECONF_EQUALS; i++) {
+		reconf_options_plan(o, o->clusters - 1, &p);
+		p.progress = person ? show : NULL;
+		p.progress_arg = &progress;
 		rc = reconf_point(&p, equal[i], o->seeds, &a->equal[i]);
+	}
 	if (person)
 		fprintf(stderr, "\r%30s\r", "");
 	if (!rc)

@@ -141,7 +141,7 @@ static void arrives(struct words *w, uint32_t i, int64_t now)
 	uint64_t *place, old;
 
 	web_timer(w->web, now + w->c.back_ns, w->c.timer + TIMER_COMES_BACK, i);
-	if (j->over || j->outcome != STEP_DONE)
+	if (j->outcome != STEP_DONE)
 		return;
 	place = place_of(w, &j->op);
 	if (j->op.kind == STEP_READ) {

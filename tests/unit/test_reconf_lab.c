@@ -4,8 +4,6 @@
  * few seeds, and relations; the figures are those of figure 10 of the paper. Each rule of decide.h
  * is left out once: then a line does not hold.
  */
-#include <errno.h>
-
 #include "src/lab/reconf.h"
 #include "tests/unit/unit.h"
 
@@ -208,51 +206,4 @@ TEST(bursts__of_each_front_end__load_a_rigid_cluster_well)
 	p.web.bursts_apart = true;
 	measure(&p, 512, 1);
 	assert_true(tps(RECONF_RIGID) > 35000);
-}
-
-TEST(run__the_same_seed__is_the_same_and_keeps_all_nodes)
-{
-	static struct reconf_run a, b, c;
-	struct reconf_plan p;
-	uint32_t sum = 0;
-
-	plan_of(&p, false, 2);
-	p.web.site_burst = 2048;
-	assert_int_equal(reconf_run(&p, RECONF_MOVES, &a), 0);
-	assert_int_equal(reconf_run(&p, RECONF_MOVES, &b), 0);
-	assert_memory_equal(&a, &b, sizeof(a));
-	p.web.seed++;
-	assert_int_equal(reconf_run(&p, RECONF_MOVES, &c), 0);
-	assert_memory_not_equal(&a, &c, sizeof(a));
-	for (uint32_t s = 0; s < 4; s++) {
-		assert_in_range(a.nodes[s], 1, 5);
-		sum += a.nodes[s];
-	}
-	assert_int_equal(sum, 8);
-	assert_true(a.moves.moved > 50);
-	assert_in_range(a.intervals, 199, 200);
-	/* 16 READs a scan of each of 4 balancers, each ms of 3 s. */
-	assert_in_range(a.scan_reads, 64 * 2990, 64 * 3000);
-}
-
-TEST(run__what_is_out_of_range__is_refused)
-{
-	static struct reconf_run r;
-	struct reconf_plan p;
-
-#define REFUSED(change)                                                                            \
-	do {                                                                                       \
-		plan_of(&p, false, 1);                                                             \
-		change;                                                                            \
-		assert_int_equal(reconf_run(&p, RECONF_MOVES, &r), -EINVAL);                       \
-	} while (0)
-	REFUSED(p.web.sites = WEB_SITES_MAX + 1);
-	REFUSED(p.share[1] = 3);
-	REFUSED(p.rules.minimum = 3);
-	REFUSED(p.over = 9);
-	REFUSED(p.web.site_burst = 0);
-	REFUSED(p.rules.scan_ns = p.there_ns);
-	REFUSED(p.rules.low = p.rules.high);
-	REFUSED(p.rules.decide.budget = 0);
-#undef REFUSED
 }

@@ -172,7 +172,7 @@ static void play(struct rig *r, const struct line *line, uint32_t lines)
 TEST(operation__put_out__comes_back_once_after_both_ways)
 {
 	static const struct line lines[] = {
-		{ .at = 100 * US, .op = FAA(2, OFFSET, 7) },
+		{ .at = 100 * US, .op = FAA(2, OFFSET, 2) },
 		{ .at = 101 * US, .op = CAS(2, OFFSET, 7, 9) },
 		{ .at = 102 * US, .op = CAS(2, OFFSET, 7, 11) },
 		{ .at = 103 * US, .op = READ(2, OFFSET, 16) },
@@ -181,6 +181,7 @@ TEST(operation__put_out__comes_back_once_after_both_ways)
 	struct rig r;
 
 	rig_open(&r);
+	words_of(r.words, 2)[OFFSET / 8] = 5;
 	words_of(r.words, 2)[OFFSET / 8 + 1] = 33;
 	PLAY(&r, lines);
 	assert_int_equal(r.results, 4);
@@ -191,7 +192,7 @@ TEST(operation__put_out__comes_back_once_after_both_ways)
 		assert_int_equal(r.result[i].host, 2);
 		assert_int_equal(r.result[i].link, 1);
 	}
-	assert_int_equal(r.result[0].old, 0);
+	assert_int_equal(r.result[0].old, 5);
 	assert_int_equal(r.result[1].old, 7);
 	assert_int_equal(r.result[2].old, 9); /* and it changed nothing */
 	assert_int_equal(r.result[3].old, 9);
