@@ -96,6 +96,44 @@ static void adopt_reload(struct cluster *c)
 	c->reload = NULL;
 }
 
+/* Why this host decides nothing on nodes now; "". */
+static void find_hindrance(const struct cluster *c, const struct hostset *members, bool quorate,
+			   struct mono now, char note[static 192])
+{
+	note[0] = 0;
+	if (!quorate)
+		snprintf(note, 192, "this host is in no quorum: %.150s", cluster_note(c));
+	for (uint32_t i = 0; i < c->conf->hosts && !note[0]; i++) {
+		struct cluster_seen s;
+
+		if (!hostset_has(members, (uint32_t)c->conf->host[i].number))
+			continue;
+		cluster_see(c, i, now, &s);
+		if (s.agree == CLUSTER_AGREE_UNREAD)
+			snprintf(note, 192, "%s was not read yet: see resex host-list",
+				 s.conf->name);
+		else if (s.agree != CLUSTER_AGREE_SAME)
+			snprintf(note, 192, "%s holds another cluster.json: see resex host-list",
+				 s.conf->name);
+	}
+}
+
+/* ns until the next turn. */
+static int64_t work_on_reconf(struct cluster *c, struct mono now, int64_t wall_ns)
+{
+	struct hostset members;
+	char hindrance[192];
+	bool quorate;
+	uint64_t view;
+
+	if (reconf_due(c->reconf, now) > 0)
+		return reconf_due(c->reconf, now);
+	cluster_members(c, &view, &members, &quorate);
+	find_hindrance(c, &members, quorate, now, hindrance);
+	reconf_turn(c->reconf, c, &members, hindrance, now, wall_ns);
+	return reconf_due(c->reconf, now);
+}
+
 int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono now, int64_t wall_ns)
 {
 	int64_t period = c->conf->heartbeat_ns > PUBLISH_MIN_NS ? c->conf->heartbeat_ns
@@ -116,7 +154,7 @@ int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono n
 	ns = balances_work(c->balances, c, now, wall_ns);
 	ns = ns < mono_sub(c->publish_due, now) ? ns : mono_sub(c->publish_due, now);
 	if (c->reconf) {
-		int64_t turn = reconf_work(c->reconf, c, now, wall_ns);
+		int64_t turn = work_on_reconf(c, now, wall_ns);
 
 		ns = turn < ns ? turn : ns;
 	}

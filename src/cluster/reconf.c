@@ -163,30 +163,6 @@ static void look(struct reconf *r, const struct cluster *c, const struct hostset
 	decide_seen(&r->decide, &r->view, now);
 }
 
-/* Why this host decides nothing now; "". */
-static void find_hindrance(struct reconf *r, const struct cluster *c, bool quorate,
-			   const struct hostset *members, struct mono now)
-{
-	r->note[0] = 0;
-	if (!quorate)
-		snprintf(r->note, sizeof(r->note), "this host is in no quorum: %.150s",
-			 cluster_note(c));
-	for (uint32_t i = 0; i < r->conf->hosts && !r->note[0]; i++) {
-		struct cluster_seen s;
-
-		if (!hostset_has(members, (uint32_t)r->conf->host[i].number))
-			continue;
-		cluster_see(c, i, now, &s);
-		if (s.agree == CLUSTER_AGREE_UNREAD)
-			snprintf(r->note, sizeof(r->note),
-				 "%s was not read yet: see resex host-list", s.conf->name);
-		else if (s.agree != CLUSTER_AGREE_SAME)
-			snprintf(r->note, sizeof(r->note),
-				 "%s holds another cluster.json: see resex host-list",
-				 s.conf->name);
-	}
-}
-
 /* Hosts that were not read yet are no news: that passes. */
 static void tell_hindrance(struct reconf *r, int64_t wall_ns)
 {
@@ -321,17 +297,17 @@ static void see_later(struct reconf *r, struct mono now, int64_t wall_ns)
 	}
 }
 
-int64_t reconf_work(struct reconf *r, const struct cluster *c, struct mono now, int64_t wall_ns)
+int64_t reconf_due(const struct reconf *r, struct mono now)
 {
-	struct hostset members;
-	bool quorate;
-	uint64_t view;
+	return mono_sub(r->due, now);
+}
 
-	if (!is_due(&r->due, r->conf->reconf.check_ns, now))
-		return mono_sub(r->due, now);
-	cluster_members(c, &view, &members, &quorate);
-	look(r, c, &members, now);
-	find_hindrance(r, c, quorate, &members, now);
+void reconf_turn(struct reconf *r, const struct cluster *c, const struct hostset *members,
+		 const char *hindrance, struct mono now, int64_t wall_ns)
+{
+	is_due(&r->due, r->conf->reconf.check_ns, now);
+	look(r, c, members, now);
+	snprintf(r->note, sizeof(r->note), "%s", hindrance);
 	tell_hindrance(r, wall_ns);
 	see_later(r, now, wall_ns);
 	for (uint32_t i = 0; i < r->conf->services; i++)
@@ -339,7 +315,6 @@ int64_t reconf_work(struct reconf *r, const struct cluster *c, struct mono now, 
 			r->taker[i] = (struct taker){ 0 };
 		else if (is_here(r->conf, &r->conf->service[i]))
 			decide_for(r, i, now, wall_ns);
-	return mono_sub(r->due, now);
 }
 
 /* --- what is shown -------------------------------------------------------------------------- */

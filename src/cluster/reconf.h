@@ -24,8 +24,11 @@ int reconf_open(struct reconf **r, const struct cluster_conf *conf, struct guest
 		const char *state_dir);
 void reconf_close(struct reconf *r); /* NULL: nothing is done */
 
-/* Returns ns until it must be called again at the latest. */
-int64_t reconf_work(struct reconf *r, const struct cluster *c, struct mono now, int64_t wall_ns);
+/* ns until the next turn; 0 or below: now. */
+int64_t reconf_due(const struct reconf *r, struct mono now);
+/* hindrance: why this host decides nothing now, with the remedy; "". */
+void reconf_turn(struct reconf *r, const struct cluster *c, const struct hostset *members,
+		 const char *hindrance, struct mono now, int64_t wall_ns);
 /* conf is in force from now on: all decisions begin anew. */
 void reconf_reload(struct reconf *r, const struct cluster_conf *conf);
 

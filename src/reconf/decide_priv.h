@@ -2,8 +2,9 @@
 /*
  * decide_priv: what the files of decide.h share:
  *
- *	decide.c	the rules, and a single move
+ *	decide.c	a single move, or the reason why not
  *	decide_chain.c	a move over other services
+ *	decide_rules.c	loads, and what each rule goes by
  *	decide_past.c	what was moved before: rest, budget, reversals, back-off
  */
 #ifndef RESEX_RECONF_DECIDE_PRIV_H
@@ -28,6 +29,17 @@ static inline bool decide_on(const struct decide *d, enum decide_rule rule)
 static inline bool decide_nearer(enum decide_why a, enum decide_why b)
 {
 	return a > b;
+}
+
+static inline bool decide_counts(const struct decide_node *n, const struct decide_view *v)
+{
+	return n->alive && n->service < v->services;
+}
+
+/* Of half of the nodes or more the load is not known. */
+static inline bool decide_unknown(const struct decide_sum *s)
+{
+	return s->known * 2 <= s->nodes && s->nodes;
 }
 
 uint64_t decide_capacity(const struct decide *d, const struct decide_node *n);

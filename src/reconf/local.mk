@@ -12,6 +12,7 @@ libreconf_a_SOURCES = \
 	src/reconf/decide_chain.c \
 	src/reconf/decide_past.c \
 	src/reconf/decide_priv.h \
+	src/reconf/decide_rules.c \
 	src/reconf/haproxy_text.c src/reconf/haproxy_text.h \
 	src/reconf/keep.c src/reconf/keep.h \
 	src/reconf/lock.c src/reconf/lock.h \
