@@ -62,6 +62,13 @@ static void answers_begin(struct answers *a, const struct member_view *v)
 	}
 }
 
+/* Each host keeps the words of its nodes (move.h), at once. */
+static void keep(struct answers *a, uint16_t host)
+{
+	for (uint32_t n = 0; n < NODES; n++)
+		a->word[host][region_kept_offset(n) / 8] = a->word[host][region_node_offset(n) / 8];
+}
+
 static struct step_event answer(struct answers *a, const struct step_op *op)
 {
 	uint64_t *word = &a->word[op->host][op->offset / 8];
@@ -78,6 +85,7 @@ static struct step_event answer(struct answers *a, const struct step_op *op)
 		*word += op->value;
 	else if (op->kind == STEP_CAS && *word == op->compare)
 		*word = op->value;
+	keep(a, op->host);
 	a->operations++;
 	return ev;
 }
