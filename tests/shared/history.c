@@ -270,10 +270,15 @@ static void moved(struct history *h, const struct history_record *r, uint16_t d,
 
 static void node_effect(struct history *h, const struct history_record *r, uint32_t i)
 {
-	struct history_word *w = &h->node[r->target][i];
-	struct history_process *p = process_of(h, r->host, r->boot);
 	uint16_t from = region_word_id(r->old), to = region_word_id(r->now);
+	struct history_process *p = process_of(h, r->host, r->boot);
+	struct history_word *w;
 
+	if (i >= HISTORY_NODES) {
+		history_fail(h, HISTORY_SERVICE, "host %u has no node %u", r->target, i);
+		return;
+	}
+	w = &h->node[r->target][i];
 	if (r->op == STEP_FAA || r->old != w->value)
 		history_fail(h, HISTORY_SERVICE, "node %u of host %u was %#llx, not %#llx", i,
 			     r->target, (unsigned long long)w->value, (unsigned long long)r->old);

@@ -140,7 +140,7 @@ static int save_nodes(const struct me *m)
 static int begin_nodes(struct me *m, const struct host_process_conf *c)
 {
 	uint16_t service[REGION_NODES_MAX] = { 0 };
-	uint64_t file[REGION_NODES_MAX];
+	uint64_t file[REGION_NODES_MAX] = { 0 };
 	int rc = -ENOENT;
 
 	for (uint32_t n = 0; n < HOST_NODES && has_nodes(c->self); n++)

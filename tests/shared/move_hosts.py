@@ -24,6 +24,7 @@ class Violation(Exception):
 class Host:
     def __init__(self, program, folder, number):
         self.program, self.folder, self.number, self.generation = program, folder, number, 0
+        self.earlier = {"counted": 0, "unclean": 0}  # of processes that were killed
         self.start()
 
     def start(self):
@@ -48,7 +49,11 @@ class Host:
         self.p.send_signal(signal.SIGUSR1)
         return self.read()
 
+    def total(self, key):
+        return self.earlier[key] + self.now()[key]
+
     def kill(self):
+        self.earlier = {key: self.total(key) for key in self.earlier}
         self.p.kill()
         self.p.wait()
 
@@ -91,11 +96,11 @@ def run(hosts):
     for s in ("1", "2"):
         if last[0]["now_" + s] < last[0]["minimum_" + s]:
             raise Violation("service %s has %d nodes at the end" % (s, last[0]["now_" + s]))
+    counted, unclean = (sum(h.total(key) for h in hosts) for key in ("counted", "unclean"))
     for h in reversed(hosts):  # the home is the last
         h.p.terminate()
         if h.p.wait(PATIENCE):
             raise Failed("host %d ended with %d" % (h.number, h.p.returncode))
-    counted, unclean = (sum(g[k] for g in last) for k in ("counted", "unclean"))
     if not unclean:
         raise Failed("no lock was acquired unclean, and no sweep made: %s" % last)
     return "%d moves, %d counts under both locks, %d of them after a sweep; links up %d times" % (
