@@ -24,7 +24,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (rc)
 		return 0;
 	FUZZ_REQUIRE(m.id && size <= HISTORY_LINE_MAX);
-	FUZZ_REQUIRE(memchr(m.node, 0, sizeof(m.node)) && memchr(m.why, 0, sizeof(m.why)));
+	FUZZ_REQUIRE(memchr(m.node, 0, sizeof(m.node)) && memchr(m.donor, 0, sizeof(m.donor)) &&
+		     memchr(m.taker, 0, sizeof(m.taker)) && memchr(m.why, 0, sizeof(m.why)) &&
+		     memchr(m.outcome, 0, sizeof(m.outcome)));
 	text = history_line(&m);
 	FUZZ_REQUIRE(text);
 	if (strlen(text) <= HISTORY_LINE_MAX)

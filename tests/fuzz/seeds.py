@@ -708,7 +708,8 @@ def history(**members):
 HISTORY = {
     "move": history(), "seen": history(taker_seen=950, donor_seen=0, seen_wall_ns=1764172900000000000),
     "cut": history()[:100], "no_id": history(id=0), "number": history(node=7), "text": history(high_ns="x"),
-    "long_name": history(to="x" * 70), "real": history(donor_seen=0.5), "array": "[]",
+    "long_name": history(to="x" * 70), "full_name": history(node="n" * 64), "full_why": history(why="w" * 16),
+    "real": history(donor_seen=0.5), "array": "[]",
 }
 
 
