@@ -270,13 +270,6 @@ static void decide_for(struct reconf *r, uint32_t i, struct mono now, int64_t wa
 	decide_asked(&r->decide, i, &p, now);
 }
 
-/* Without a list each host that lists the service balances it. */
-static bool is_here(const struct cluster_conf *c, const struct cluster_service *s)
-{
-	return hostset_empty(&s->balancers) ||
-	       hostset_has(&s->balancers, (uint32_t)c->host[c->self].number);
-}
-
 /* The loads of moves that are long enough over. */
 static void see_later(struct reconf *r, struct mono now, int64_t wall_ns)
 {
@@ -313,7 +306,7 @@ void reconf_turn(struct reconf *r, const struct cluster *c, const struct hostset
 	for (uint32_t i = 0; i < r->conf->services; i++)
 		if (r->note[0])
 			r->taker[i] = (struct taker){ 0 };
-		else if (is_here(r->conf, &r->conf->service[i]))
+		else if (cluster_is_balancer(r->conf, &r->conf->service[i]))
 			decide_for(r, i, now, wall_ns);
 }
 
@@ -339,7 +332,7 @@ void reconf_see(const struct reconf *r, uint32_t service, struct cluster_service
 {
 	const struct taker *t = &r->taker[service];
 
-	s->here = is_here(r->conf, &r->conf->service[service]);
+	s->here = cluster_is_balancer(r->conf, &r->conf->service[service]);
 	s->load = known_load(decide_load(&r->decide, &r->view, service));
 	s->high_ns = t->highs * r->conf->reconf.check_ns;
 	for (uint32_t i = 0; i < r->view.nodes; i++) {

@@ -232,6 +232,8 @@ void cluster_node_may(const struct cluster_conf *c, const struct cluster_node *n
 /* The next node of a service, after this one; NULL: the first. NULL: there is none. */
 const struct cluster_node *cluster_node_next(const struct cluster_conf *c, uint32_t service,
 					     const struct cluster_node *after);
+/* Is this host a balancer of the service? A service without a list has all hosts. */
+bool cluster_is_balancer(const struct cluster_conf *c, const struct cluster_service *s);
 /* How this host balances the service of this number; NULL: it does not. */
 const struct cluster_balance *cluster_balance_of(const struct cluster_conf *c, uint32_t service);
 /* Between two scans of the other hosts. */

@@ -181,13 +181,6 @@ static int check_servers(const struct cluster_conf *c, const struct conf_doc *d,
 	return 0;
 }
 
-/* Without balancers each host that lists the service balances it. */
-static bool is_balancer(const struct cluster_conf *c, const struct cluster_service *s)
-{
-	return hostset_empty(&s->balancers) ||
-	       hostset_has(&s->balancers, (uint32_t)c->host[c->self].number);
-}
-
 static int read_balance(void *to, const struct conf_doc *d, const char *path, const json_t *obj,
 			struct conf_error *e)
 {
@@ -236,7 +229,7 @@ int cluster_balance_read(struct cluster_conf *c, const struct conf_doc *d, bool 
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; !rc && i < c->balances; i++)
-		if (!client && is_balancer(c, cluster_service_at(c, c->balance[i].service)))
+		if (!client && cluster_is_balancer(c, cluster_service_at(c, c->balance[i].service)))
 			c->balance[n++] = c->balance[i];
 	if (!rc)
 		c->balances = n;

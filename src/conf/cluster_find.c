@@ -93,3 +93,9 @@ void cluster_node_may(const struct cluster_conf *c, const struct cluster_node *n
 		if (n->may >> i & 1)
 			may[c->service[i].number / 64] |= 1ull << (c->service[i].number % 64);
 }
+
+bool cluster_is_balancer(const struct cluster_conf *c, const struct cluster_service *s)
+{
+	return hostset_empty(&s->balancers) ||
+	       hostset_has(&s->balancers, (uint32_t)c->host[c->self].number);
+}
