@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/cluster/balancer.h"
 #include "src/cluster/cluster_priv.h"
 #include "src/cluster/history.h"
 #include "src/reconf/decide.h"
@@ -108,16 +109,11 @@ void reconf_reload(struct reconf *r, const struct cluster_conf *conf)
  * Up to 1000 the index counts, which is a mean over load.window. Above it no more than the tasks
  * that wait can say by how much a node is overloaded.
  */
-static uint32_t load_of(const struct cluster_node_seen *s)
+static uint32_t load_of(const struct balance_node *n)
 {
-	const struct load_record *l = s->load;
-	uint64_t index = (uint64_t)s->index, tasks;
+	uint32_t tasks = n->queue && n->cpus ? n->running / n->cpus : 0;
 
-	if (index < 1000 || l->flags & (LOAD_NO_RUNNING | LOAD_DISAGREES) || !l->cpus)
-		return (uint32_t)index;
-	tasks = (uint64_t)l->running * 1000 / l->cpus;
-	tasks = tasks > index ? tasks : index;
-	return tasks < DECIDE_LOAD_MAX ? (uint32_t)tasks : DECIDE_LOAD_MAX;
+	return n->index < 1000 || tasks < n->index ? n->index : tasks;
 }
 
 static void look_at_node(struct reconf *r, const struct cluster *c, uint32_t i,
@@ -126,15 +122,17 @@ static void look_at_node(struct reconf *r, const struct cluster *c, uint32_t i,
 	const struct cluster_node *n = &r->conf->node[i];
 	struct decide_node *d = &r->view.node[i];
 	struct cluster_node_seen s;
+	struct balance_node b;
 
 	cluster_node_see(c, i, now, &s);
+	b = balancer_node(s.load, *n->guest, s.index, s.age_ns, 0);
 	*d = (struct decide_node){ .service = n->service ? r->place[n->service] : DECIDE_NO_SERVICE,
 				   .alive = hostset_has(members, n->host),
-				   .known = s.state == CLUSTER_NODE_FRESH && s.index >= 0,
+				   .known = s.state == CLUSTER_NODE_FRESH && b.known,
 				   .capacity = (uint32_t)n->capacity,
 				   .may = n->may };
 	if (d->known)
-		d->load = load_of(&s);
+		d->load = load_of(&b);
 }
 
 static uint32_t at_most(uint64_t v)
