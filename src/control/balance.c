@@ -17,17 +17,11 @@ static const char *const mode_names[] = {
 	[CLUSTER_OBSERVE] = "observe", [CLUSTER_ACT] = "act", [CLUSTER_EQUAL] = "equal"
 };
 
-/* Below 0: null. */
-static void put_weight(json_t *o, const char *key, int weight)
-{
-	json_object_set_new(o, key, weight < 0 ? json_null() : json_integer(weight));
-}
-
 static void put_weights(json_t *o, const struct cluster_server *s)
 {
-	put_weight(o, "weight", s->weight);
-	put_weight(o, "wanted", s->wanted);
-	put_weight(o, "configured", s->configured);
+	put_i(o, "weight", s->weight);
+	put_i(o, "wanted", s->wanted);
+	put_i(o, "configured", s->configured);
 	put_u(o, "under_way", s->under_way);
 	put_u(o, "own", s->own);
 	put_u(o, "served", s->served);
@@ -276,7 +270,7 @@ int cmd_why_node(struct call *c, const json_t *params, json_t **result)
 	put_s(o, "host", j.node.host->name);
 	json_object_set_new(o, "service", j.service ? json_string(j.service->name) : json_null());
 	put_s(o, "text", text);
-	json_object_set_new(o, "load", j.node.index < 0 ? json_null() : json_integer(j.node.index));
+	put_i(o, "load", j.node.index);
 	put_ms(o, "age_ms", j.node.age_ns);
 	if (!j.balanced)
 		return 0;

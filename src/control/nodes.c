@@ -89,7 +89,7 @@ static json_t *source_row(const struct cluster_source *s, const char *name, bool
 
 	put_s(o, "source", name);
 	put_b(o, "used", used);
-	json_object_set_new(o, "load", s->index < 0 ? json_null() : json_integer(s->index));
+	put_i(o, "load", s->index);
 	put_ms(o, "age_ms", s->load.beat ? cluster_age_ns(now, at) : -1);
 	put_s(o, "note", note);
 	if (s->load.beat)
@@ -144,7 +144,7 @@ static json_t *load_row(const struct cluster *cl, uint32_t i, struct mono now)
 	put_s(o, "host", s.host->name);
 	json_object_set_new(o, "guest", *s.conf->guest ? json_string(s.conf->guest) : json_null());
 	put_s(o, "state", state_text(s.state));
-	json_object_set_new(o, "load", s.index < 0 ? json_null() : json_integer(s.index));
+	put_i(o, "load", s.index);
 	put_ms(o, "age_ms", s.age_ns);
 	put_s(o, "note", s.note);
 	if (s.load)

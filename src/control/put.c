@@ -66,6 +66,11 @@ void put_u(json_t *o, const char *key, uint64_t v)
 	json_object_set_new(o, key, value_u(v));
 }
 
+void put_i(json_t *o, const char *key, int64_t v)
+{
+	json_object_set_new(o, key, v < 0 ? json_null() : json_integer(v));
+}
+
 void put_s(json_t *o, const char *key, const char *v)
 {
 	json_object_set_new(o, key, value_s(v));

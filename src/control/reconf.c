@@ -9,12 +9,6 @@
 #include "src/cluster/cluster.h"
 #include "src/control/methods_priv.h"
 
-/* In 1/1000; below 0: null, it is not known. */
-static void put_index(json_t *o, const char *key, int64_t load)
-{
-	json_object_set_new(o, key, load < 0 ? json_null() : json_integer(load));
-}
-
 static void put_name(json_t *o, const char *key, const char *name)
 {
 	json_object_set_new(o, key, name ? json_string(name) : json_null());
@@ -34,7 +28,7 @@ static json_t *service_row(const struct cluster *cl, uint32_t i, struct mono now
 	put_b(o, "here", s.here);
 	put_u(o, "nodes", s.nodes);
 	put_u(o, "known", s.known);
-	put_index(o, "load", s.load);
+	put_i(o, "load", s.load);
 	put_u(o, "high", s.conf->high);
 	put_u(o, "low", s.conf->low);
 	put_ms(o, "high_ms", s.high_ns);
@@ -46,9 +40,9 @@ static json_t *service_row(const struct cluster *cl, uint32_t i, struct mono now
 	put_s(o, "why", s.why);
 	put_name(o, "node", s.node ? s.node->name : NULL);
 	put_name(o, "donor", s.donor ? s.donor->name : NULL);
-	put_index(o, "predicted", s.taker_predicted);
-	put_index(o, "donor_load", s.donor_before);
-	put_index(o, "donor_predicted", s.donor_predicted);
+	put_i(o, "predicted", s.taker_predicted);
+	put_i(o, "donor_load", s.donor_before);
+	put_i(o, "donor_predicted", s.donor_predicted);
 	put_ms(o, "wait_ms", s.wait_ns > 0 ? s.wait_ns : -1);
 	put_s(o, "note", s.note);
 	return o;
@@ -228,12 +222,12 @@ static json_t *move_row(const struct cluster_move *m)
 	put_s(o, "why", m->why);
 	put_s(o, "outcome", m->outcome);
 	put_ms(o, "high_ms", m->high_ns);
-	put_index(o, "to_before", m->taker_before);
-	put_index(o, "to_predicted", m->taker_predicted);
-	put_index(o, "to_seen", m->taker_seen);
-	put_index(o, "from_before", m->donor_before);
-	put_index(o, "from_predicted", m->donor_predicted);
-	put_index(o, "from_seen", m->donor_seen);
+	put_i(o, "to_before", m->taker_before);
+	put_i(o, "to_predicted", m->taker_predicted);
+	put_i(o, "to_seen", m->taker_seen);
+	put_i(o, "from_before", m->donor_before);
+	put_i(o, "from_predicted", m->donor_predicted);
+	put_i(o, "from_seen", m->donor_seen);
 	json_object_set_new(o, "seen_ns",
 			    m->seen_wall_ns ? json_integer(m->seen_wall_ns) : json_null());
 	return o;
