@@ -395,24 +395,26 @@ static bool moves_alike(const struct cluster_conf *a, const struct cluster_node 
 	       !memcmp(of_n, of_m, sizeof(of_n));
 }
 
-/* Are all nodes of this host in a also in b, and the same? */
-static bool has_nodes_of(const struct cluster_conf *a, const struct cluster_conf *b, uint32_t host)
+/* Set the hosts of which a has a node that b has not, or not the same. */
+static void find_changed(const struct cluster_conf *a, const struct cluster_conf *b,
+			 struct hostset *changed)
 {
 	for (uint32_t i = 0; i < a->nodes; i++) {
 		const struct cluster_node *n = &a->node[i], *m = cluster_node_find(b, n->name);
 
-		if (n->host == host &&
-		    !(same_server(n, m) && n->service == m->service && moves_alike(a, n, b, m)))
-			return false;
+		if (!(same_server(n, m) && n->service == m->service && moves_alike(a, n, b, m)))
+			hostset_set(changed, n->host, true);
 	}
-	return true;
 }
 
 static void compare_nodes(const struct compared *c)
 {
-	for (uint32_t h = 1; h <= REGION_HOSTS_MAX; h++)
-		if (!has_nodes_of(c->a, c->b, h) || !has_nodes_of(c->b, c->a, h))
-			add(c->out, CLUSTER_NODES_CHANGED, (uint16_t)h);
+	struct hostset changed = { { 0 } };
+
+	find_changed(c->a, c->b, &changed);
+	find_changed(c->b, c->a, &changed);
+	for (uint16_t h = hostset_next(&changed, 0); h; h = hostset_next(&changed, h))
+		add(c->out, CLUSTER_NODES_CHANGED, h);
 }
 
 static const char *host_name(const struct cluster_conf *a, const struct cluster_conf *b,
@@ -581,7 +583,7 @@ static bool gives_share(const struct cluster_service *s)
 	return cluster_service_more(&without) != s->more;
 }
 
-/* Defaults that follow other keys, or the nodes, are not named. */
+/* More than by another minimum, which its default follows? */
 static bool guarantee_changed(const struct cluster_service *a, const struct cluster_service *b)
 {
 	return a->guarantee != b->guarantee &&
@@ -594,62 +596,61 @@ static bool maximum_changed(const struct cluster_service *a, const struct cluste
 					    b->maximum != cluster_maximum_default(b));
 }
 
-static void service_text(const struct cluster_service *a, const struct cluster_service *b,
-			 char *text, size_t size)
-{
-	const bool was_given = gives_share(a), given = gives_share(b);
-	const struct {
-		const char *key;
-		uint64_t was, now;
-		bool changed;
-	} keys[] = {
-		{ "minimum", a->minimum, b->minimum, a->minimum != b->minimum },
-		{ "guarantee", a->guarantee, b->guarantee, guarantee_changed(a, b) },
-		{ "share", a->share, b->share,
-		  was_given != given || (given && a->share != b->share) },
-		{ "maximum", a->maximum, b->maximum, maximum_changed(a, b) },
-		{ "priority", a->priority, b->priority, a->priority != b->priority },
-		{ "high", a->high, b->high, a->high != b->high },
-		{ "low", a->low, b->low, a->low != b->low },
-	};
-	int n = snprintf(text, size, "service %s: ", b->name);
-	const char *comma = "";
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		bool share = !strcmp(keys[i].key, "share");
-
-		if (!keys[i].changed)
-			continue;
-		n += snprintf(text + n, size - (size_t)n, "%s%s %llu%s, was %llu%s", comma,
-			      keys[i].key, (unsigned long long)keys[i].now,
-			      share && !given ? " by default" : "", (unsigned long long)keys[i].was,
-			      share && !was_given ? " by default" : "");
-		comma = ", ";
-	}
-	if (!hostset_equal(&a->balancers, &b->balancers))
-		snprintf(text + n, size - (size_t)n, "%sother balancers", *comma ? ", and " : "");
-}
-
 /* A key in two files. */
 struct key_texts {
 	const char *key;
 	struct number_text was, now;
 };
 
-/* "head key 2, was 1, other 4, was 3", of those that differ. */
-static void keys_text(const char *head, const struct key_texts *keys, size_t n, char *text,
-		      size_t size)
+/* "head key 2, was 1, other 4, was 3", of those that differ. How many do. */
+static size_t keys_text(const char *head, const struct key_texts *keys, size_t n, char *text,
+			size_t size)
 {
 	int at = snprintf(text, size, "%s", head);
-	const char *comma = " ";
+	size_t differ = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		if (!strcmp(keys[i].was.text, keys[i].now.text))
-			continue;
-		at += snprintf(text + at, size - (size_t)at, "%s%s %s, was %s", comma, keys[i].key,
-			       keys[i].now.text, keys[i].was.text);
-		comma = ", ";
-	}
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(keys[i].was.text, keys[i].now.text) != 0)
+			at += snprintf(text + at, size - (size_t)at, "%s %s %s, was %s",
+				       differ++ ? "," : "", keys[i].key, keys[i].now.text,
+				       keys[i].was.text);
+	return differ;
+}
+
+/* share: without one in the file it is the number of nodes. */
+static struct number_text share_text(const struct cluster_service *s)
+{
+	struct number_text t = number_text(s->share);
+
+	if (!gives_share(s))
+		strcat(t.text, " by default");
+	return t;
+}
+
+static void service_text(const struct cluster_service *a, const struct cluster_service *b,
+			 char *text, size_t size)
+{
+	/* Defaults that follow other keys, or the nodes, are not named: the same text twice. */
+	const struct cluster_service *share = gives_share(a) || gives_share(b) ? b : a;
+	const struct key_texts keys[] = {
+		{ "minimum", number_text(a->minimum), number_text(b->minimum) },
+		{ "guarantee", number_text(a->guarantee),
+		  number_text((guarantee_changed(a, b) ? b : a)->guarantee) },
+		{ "share", share_text(a), share_text(share) },
+		{ "maximum", number_text(a->maximum),
+		  number_text((maximum_changed(a, b) ? b : a)->maximum) },
+		{ "priority", number_text(a->priority), number_text(b->priority) },
+		{ "high", number_text(a->high), number_text(b->high) },
+		{ "low", number_text(a->low), number_text(b->low) },
+	};
+	char head[REGION_NAME + 16];
+	size_t differ, n;
+
+	snprintf(head, sizeof(head), "service %s:", b->name);
+	differ = keys_text(head, keys, sizeof(keys) / sizeof(keys[0]), text, size);
+	n = strlen(text);
+	if (!hostset_equal(&a->balancers, &b->balancers))
+		snprintf(text + n, size - n, "%s other balancers", differ ? ", and" : "");
 }
 
 static void reconf_text(const struct cluster_reconf *a, const struct cluster_reconf *b, char *text,
