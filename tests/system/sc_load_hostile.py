@@ -66,7 +66,7 @@ def believed(row):
 
 
 def flagged(row):
-    return row["source"] == "hv" and row["state"] == "fresh" and "disagrees" in row["flags"]
+    return row.get("source") == "hv" and row["state"] == "fresh" and "disagrees" in row["flags"]
 
 
 def note(row):
@@ -168,7 +168,7 @@ def storm(w, d, g, pages, how, turns):
     row = w.look(words).liar
     calls = d.ask("info")["map_calls"] - before[0]
     seconds = float(w.vm.sh("cut -d' ' -f1 /proc/uptime")) - before[1]
-    what = "%s: %d pages mapped in %.1f s; then %s, %s" % (words, calls, seconds, row["source"], note(row))
+    what = "%s: %d pages mapped in %.1f s; then %s, %s" % (words, calls, seconds, row.get("source"), note(row))
     w.vm.note(what)
     check(10 <= calls <= MAPS_AT_ONCE + MAPS_S * seconds, what)
     return calls
@@ -177,7 +177,7 @@ def storm(w, d, g, pages, how, turns):
 def paused(w):
     """It is not held against it."""
     w.vm.sh("xl pause liar")
-    w.until("the hypervisor's load of a paused guest", lambda x: x.liar["source"] == "hv")
+    w.until("the hypervisor's load of a paused guest", lambda x: x.liar.get("source") == "hv")
     w.vm.sh("xl unpause liar")
     w.until("belief in it after a pause", lambda x: believed(x.liar) or check(
         "disagrees" not in x.liar["flags"], "a pause is taken for a lie: %s" % x.liar), 20)
