@@ -107,7 +107,7 @@ static int check_caps(const struct conf_doc *d, const char *path, const struct g
 			     (unsigned long long)g->max_cap, (unsigned long long)g->min_cap);
 }
 
-static int check_counter(const struct conf_doc *d, const char *path, struct counter_conf *c,
+static int check_counter(const struct conf_doc *d, const char *path, struct counter_setting *c,
 			 struct conf_error *e)
 {
 	/* The text is kept beside the result: resex shows what the operator wrote. */

@@ -46,7 +46,7 @@ struct link_in {
 	char name[FLOW_NAME_MAX];
 	uint64_t rate, mtu;
 	uint32_t profile;
-	struct counter_conf counter;
+	struct counter_setting counter;
 };
 
 /* The greatest rate is that of src/core/resos.c. */

@@ -18,7 +18,7 @@ enum {
 };
 
 /* A counter: as written ("" is the default), and parsed. */
-struct counter_conf {
+struct counter_setting {
 	char text[COUNTER_TEXT_MAX + 1];
 	struct counter_name name;
 };
@@ -39,7 +39,7 @@ struct guest_conf {
 	struct sla sla;	  /* all 0: base figures are learned */
 	char link_name[FLOW_NAME_MAX];
 	uint32_t link; /* index, from link_name */
-	struct counter_conf counter;
+	struct counter_setting counter;
 	struct unreadable_conf unreadable;
 };
 
@@ -54,7 +54,7 @@ struct crosscheck_conf {
 struct daemon_conf {
 	int64_t interval_ns, epoch_ns;
 	struct link_conf link[FLOW_LINKS_MAX];
-	struct counter_conf link_counter[FLOW_LINKS_MAX];
+	struct counter_setting link_counter[FLOW_LINKS_MAX];
 	uint32_t links;
 	struct crosscheck_conf crosscheck;
 	struct guest_conf guest_default;

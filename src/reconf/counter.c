@@ -58,7 +58,7 @@ static void read_result(struct counter *c, const struct step_event *ev)
 	if (ev->outcome == STEP_DONE) {
 		compare(c, ev->old);
 	} else if (ev->outcome == STEP_REFUSED) {
-		c->state = COUNTER_NONE;
+		c->state = COUNTER_UNREAD;
 	} else {
 		/*
 		 * A READ changes nothing, so LOST and UNKNOWN are the same: read again on a newer

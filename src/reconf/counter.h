@@ -40,7 +40,7 @@ struct counter_conf {
 enum counter_ask { COUNTER_LOOK };
 
 enum counter_state {
-	COUNTER_NONE,	 /* not read yet, or REFUSED */
+	COUNTER_UNREAD,	 /* not read yet, or REFUSED */
 	COUNTER_LOOKING, /* a READ is outstanding, or waits for a link */
 	COUNTER_EQUAL,	 /* unchanged since the last read: no other balancer moved a node */
 	COUNTER_AHEAD,	 /* changed, or the first read: copied, the history starts again */

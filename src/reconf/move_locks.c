@@ -106,7 +106,7 @@ void move_looks(struct move *m, struct mono now)
 		if (mono_sub(now, m->patience) >= 0)
 			move_end(m, MOVE_UNREACHED);
 		break;
-	case COUNTER_NONE:
+	case COUNTER_UNREAD:
 		move_end(m, MOVE_UNREACHED);
 		break;
 	case COUNTER_AHEAD:
@@ -212,7 +212,7 @@ void move_looks_again(struct move *m, struct mono now, struct step_out *out)
 
 	if (s == COUNTER_LOOKING)
 		return;
-	if (s == COUNTER_NONE) {
+	if (s == COUNTER_UNREAD) {
 		move_unlock(m, MOVE_UNREACHED, now, out);
 	} else if (s == COUNTER_AHEAD) {
 		move_unlock(m, MOVE_COUNTER_AHEAD, now, out);

@@ -165,7 +165,7 @@ RIG_TEST(look__refused__is_no_answer)
 	tell(r, rig_ask(COUNTER_LOOK));
 	op = only(r);
 	tell(r, rig_result(&op, STEP_REFUSED, 0, 1));
-	assert_int_equal(counter_state(&r->c), COUNTER_NONE);
+	assert_int_equal(counter_state(&r->c), COUNTER_UNREAD);
 	assert_int_equal(look(r), COUNTER_EQUAL);
 }
 

@@ -332,7 +332,7 @@ TEST_WITH(settings__shorter_window__is_not_held_up_by_the_longer, setup, call_te
 
 static void name_port(struct guests_rig *g)
 {
-	struct counter_conf *c = &g->conf.link_counter[0];
+	struct counter_setting *c = &g->conf.link_counter[0];
 
 	strcpy(c->text, "port:mlx5_0/1");
 	assert_int_equal(counter_parse_link(c->text, &c->name), 0);
