@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include "src/cluster/cluster_priv.h"
+#include "src/shared/nodes_file.h"
+#include "src/util/clock.h"
 
 /*
  * Heartbeats may be shorter, but figures of guests need not be newer: their accounts are of epochs,
@@ -134,6 +136,38 @@ static int64_t work_on_reconf(struct cluster *c, struct mono now, int64_t wall_n
 	return reconf_due(c->reconf, now);
 }
 
+/* Words that could not be saved come again soon: one event until they are. */
+static void note_saving(struct cluster *c, int rc)
+{
+	if (!rc == !c->keep_rc)
+		return;
+	c->keep_rc = rc;
+	if (rc)
+		guests_event(c->guests, c->worked_wall_ns, "", "reconf",
+			     "%s/nodes cannot be written: %s; nodes that were moved here do not "
+			     "count until it can be",
+			     guests_view(c->guests).conf->state_dir, strerror(-rc));
+	else
+		guests_event(c->guests, c->worked_wall_ns, "", "reconf",
+			     "%s/nodes is written again", guests_view(c->guests).conf->state_dir);
+}
+
+/* What the worker waits for: it may wait for the disk. */
+static void save_words(struct cluster *c)
+{
+	struct keep_copies *k = &c->x->keep;
+	const struct keep_copy *copy;
+	int rc;
+
+	if (!spsc_latest_get(&k->at))
+		return;
+	copy = &k->copy[k->at.front];
+	rc = nodes_file_save(guests_view(c->guests).conf->state_dir, copy->word);
+	note_saving(c, rc);
+	atomic_store_explicit(rc ? &k->failed : &k->saved, copy->number, memory_order_release);
+	exchange_wake(c->x->worker_fd);
+}
+
 int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono now, int64_t wall_ns)
 {
 	int64_t period = c->conf->heartbeat_ns > PUBLISH_MIN_NS ? c->conf->heartbeat_ns
@@ -144,6 +178,7 @@ int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono n
 	c->worked_wall_ns = wall_ns;
 	exchange_woken(c->x->control_fd);
 	adopt_reload(c);
+	save_words(c);
 	show_notices(c);
 	if (is_due(&c->publish_due, period, now)) {
 		publish(c, sn, now);
@@ -473,6 +508,17 @@ static int open_epoll(struct cluster *c)
 	return 0;
 }
 
+/* Other hosts may have moved this host's nodes, and nobody knows where to. */
+static void note_damage(const struct cluster *c, const char *state_dir)
+{
+	if (c->worker.words.damaged)
+		guests_event(c->guests, clock_wall_ns(), "", "reconf",
+			     "%s/nodes is damaged: the nodes of this host are in no service; put a "
+			     "copy of it back, or stop resexd on all hosts and remove it, and each "
+			     "node begins in its configured service",
+			     state_dir);
+}
+
 /* A start that cannot use its files counts no generation: it is counted last (worker_open). */
 static int open_parts(struct cluster *c, const char *state_dir, struct mono now,
 		      struct conf_error *e)
@@ -506,6 +552,8 @@ static int open_parts(struct cluster *c, const char *state_dir, struct mono now,
 		notices_init(&c->worker.notices, c->conf, c->x);
 		rc = worker_open(&c->worker, &key, state_dir, now, e);
 	}
+	if (!rc)
+		note_damage(c, state_dir);
 	explicit_bzero(&key, sizeof(key)); /* the transport has its own copy */
 	return rc;
 }

@@ -21,6 +21,7 @@
  *	worker_guests.c	loads of its guests that are nodes
  *	worker_claims.c	what these guests say of themselves, and whether it is believed
  *	worker_vcpus.c	for how long their VCPUs waited
+ *	worker_words.c	the words of this host's nodes are saved
  *	worker_reload.c	new settings come into force
  *	agree.c		which hosts hold the same settings
  *	locks.c		lock words of the services: read and broken
@@ -42,6 +43,8 @@
 #include "src/load/index.h"
 #include "src/load/kmod.h"
 #include "src/load/load.h"
+#include "src/reconf/keep.h"
+#include "src/reconf/runner.h"
 #include "src/shared/member.h"
 #include "src/shared/region.h"
 
@@ -51,6 +54,7 @@ enum cluster_tag {
 	CLUSTER_TAG_PEERS, /* src/shared/peers.h, which uses all lower bits */
 	CLUSTER_TAG_LOCKS,
 	CLUSTER_TAG_BREAK,
+	CLUSTER_TAG_RUNNER, /* src/reconf/runner.h */
 };
 
 /* The lock that is being broken, or was last. */
@@ -181,6 +185,14 @@ struct guest_node {
 	uint64_t rounds; /* of looks at all its VCPUs */
 };
 
+/* The words of this host's nodes. */
+struct own_words {
+	uint32_t nodes; /* words up to the last one of a node; 0: this host has no nodes */
+	bool damaged;	/* their file was, at the start */
+	struct keep keep;
+	uint64_t asked, answered; /* numbers of keep_copy */
+};
+
 /* Opened and closed by control; in between only the thread uses it. */
 struct worker {
 	const struct cluster_conf *conf;
@@ -191,6 +203,8 @@ struct worker {
 	const struct member_ops *member_ops;
 	struct member *member;
 	struct member_view view;
+	struct runner *runner; /* NULL: no protocol runs */
+	struct own_words words;
 	struct locks locks;
 	struct notices notices;
 	struct agree agree;
@@ -226,6 +240,20 @@ int worker_open(struct worker *w, const struct cluster_key *key, const char *sta
 		struct mono now, struct conf_error *e);
 /* Also after an error of worker_open. */
 void worker_close(struct worker *w);
+
+/*
+ * In worker_open, in this order. Find the words with which the nodes begin: 0 or -errno and e.
+ * Without nodes of this host node[] is unchanged, and all of these do nothing.
+ */
+int worker_begin_words(struct worker *w, const char *state_dir,
+		       uint64_t node[static REGION_NODES_MAX], struct conf_error *e);
+/* On disk before anybody can read them: 0 or -errno and e. */
+int worker_save_words(struct worker *w, const char *state_dir, const uint64_t *node,
+		      struct conf_error *e);
+/* Before the first poll of the transport: the runner needs all UPs. 0 or -ENOMEM. */
+int worker_open_words(struct worker *w, const uint64_t *node);
+/* Ask control to save what has changed, and take its answer. */
+void worker_words(struct worker *w, struct mono now);
 
 /* The hosts of conf, for member_ops. */
 void worker_member_conf(const struct cluster_conf *conf, struct member_conf *mc);
@@ -297,6 +325,7 @@ struct cluster {
 	struct cluster_conf *reload; /* not in force yet; NULL: none */
 	uint64_t reloading;	     /* ticket of the newest reload; 0: none yet */
 	uint64_t notices_lost;	     /* as last logged */
+	int keep_rc;		     /* of the newest nodes_file_save */
 	struct worker worker;
 	pthread_t thread;
 	bool runs; /* the thread */

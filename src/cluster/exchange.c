@@ -97,6 +97,7 @@ int exchange_open(struct exchange **out, const struct cluster_conf *conf)
 	spsc_latest_init(&x->requests.at);
 	spsc_latest_init(&x->rest.at);
 	spsc_latest_init(&x->sources.at);
+	spsc_latest_init(&x->keep.at);
 	x->control_fd = -1;
 	x->worker_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (x->worker_fd < 0)

@@ -6,6 +6,8 @@
  *	control --requests, with tickets--> worker --answers, by ticket--> control
  *	control --requests of nodes, by HAProxy, the newest--------------> worker
  *	worker  --each host, and the rest, as last seen------------------> control
+ *	worker  --words of this host's nodes, to be saved, the newest----> control
+ *	control --which of these are saved, or could not be--------------> worker
  *	worker  --notices, in order--------------------------------------> control
  *
  * Neither thread waits for the other, and there is no lock: each field has one writer and one
@@ -149,6 +151,19 @@ struct source_copies {
 	struct cluster_sources copy[SPSC_BUFFERS][REGION_NODES_MAX];
 };
 
+/* The words of this host's nodes, by the node's number; 0: it has no such node. */
+struct keep_copy {
+	uint64_t number; /* from 1 */
+	uint64_t word[REGION_NODES_MAX];
+};
+
+struct keep_copies {
+	struct spsc_latest at;
+	struct keep_copy copy[SPSC_BUFFERS];
+	/* Control's: the newest number whose words are on disk, and whose words are not. */
+	_Atomic uint64_t saved, failed;
+};
+
 /* An event for the operator; without a kind: a line of the log at this level. */
 struct notice {
 	int64_t wall_ns;
@@ -173,6 +188,7 @@ struct exchange {
 	struct host_copies *host[REGION_HOSTS_MAX];
 	struct rest_copies rest;
 	struct source_copies sources;
+	struct keep_copies keep;
 	struct notice_ring notices;
 	int worker_fd;	/* eventfd: a request, or stop */
 	int control_fd; /* eventfd: a notice, or an answer */

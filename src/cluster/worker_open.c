@@ -22,7 +22,7 @@ static_assert(MEMBER_VIEW_MAX == REGION_EPOCH_MAX, "views are epochs");
  * host has a port by default.
  */
 static int open_transport(struct worker *w, const struct cluster_key *key, uint64_t generation,
-			  struct mono now, struct conf_error *e)
+			  const uint64_t *node, struct mono now, struct conf_error *e)
 {
 	const struct transport_backend *b = transport_backends[w->conf->transport];
 	const struct cluster_host *h = &w->conf->host[w->conf->self];
@@ -41,7 +41,7 @@ static int open_transport(struct worker *w, const struct cluster_key *key, uint6
 	};
 	uint64_t *words = calloc(1, REGION_WORDS_BYTES);
 	char text[256] = "";
-	int rc = words ? region_words(words, generation, NULL) : -ENOMEM;
+	int rc = words ? region_words(words, generation, node) : -ENOMEM;
 
 	strcpy(tc.cluster, w->conf->cluster); /* conf's arrays are as long */
 	strcpy(tc.address, h->address);
@@ -178,24 +178,28 @@ static void init_region(struct worker *w, uint64_t generation, struct mono now)
 }
 
 /*
- * The order matters: a start that cannot serve at its address counts no generation; the number is
- * on disk before any peer can see it, which needs a poll of the transport; the region's header is
- * written before it has a reader, and the peers' table is there before the first link, since it
- * needs every UP. Links are opened last.
+ * The order matters: a start that cannot serve at its address counts no generation, and saves no
+ * words; both are on disk before any peer can see them, which needs a poll of the transport; the
+ * region's header is written before it has a reader, and the peers' table and the runner are there
+ * before the first link, since they need every UP. Links are opened last.
  */
 int worker_open(struct worker *w, const struct cluster_key *key, const char *state_dir,
 		struct mono now, struct conf_error *e)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
-	uint64_t generation = 0;
+	uint64_t generation = 0, node[REGION_NODES_MAX];
 	int rc = cluster_generation_next(state_dir, &generation, e);
 
 	if (!rc)
-		rc = open_transport(w, key, generation, now, e);
+		rc = worker_begin_words(w, state_dir, node, e);
+	if (!rc)
+		rc = open_transport(w, key, generation, w->words.nodes ? node : NULL, now, e);
 	if (!rc)
 		rc = open_load(w, e);
 	if (!rc)
 		rc = worker_open_guests(w);
+	if (!rc)
+		rc = worker_save_words(w, state_dir, node, e);
 	if (!rc)
 		rc = cluster_generation_count(state_dir, generation, e);
 	if (rc)
@@ -210,6 +214,8 @@ int worker_open(struct worker *w, const struct cluster_key *key, const char *sta
 	if (!rc)
 		rc = peers_open(&w->peers, w->t, w->conf->timeout_ns);
 	if (!rc)
+		rc = worker_open_words(w, node);
+	if (!rc)
 		rc = add_peers(w, now, e);
 	if (!rc)
 		rc = add_clients(w, now, e);
@@ -218,6 +224,7 @@ int worker_open(struct worker *w, const struct cluster_key *key, const char *sta
 
 void worker_close(struct worker *w)
 {
+	runner_close(w->runner);
 	peers_close(w->peers);
 	load_fill_end(&w->fill); /* it writes to memory of the transport */
 	if (w->member)

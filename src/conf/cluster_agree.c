@@ -14,7 +14,8 @@
  *			high, low
  *	nodes		of all hosts: host, number,	of a host's own number, name and guest
  *			name, guest, service, server,	never change
- *			kind, capacity, only
+ *			kind, capacity, only; and
+ *			whether there is "reconf"
  *
  * Locks are safe only among hosts that agree on the home of each lock, on how long a lease lasts,
  * and on the services. The transport refuses a host with other rules (hello.h). The digests of the
@@ -35,7 +36,7 @@
  *	nodes		label 16; of each node, by host and number: host 8, number 8, length of its
  *			name 8, its name, length of its guest 8, its guest, number of its service 8
  *			(0: none), length of its server 8, its server, kind 8, capacity 8,
- *			cluster_node_may() 32; 0 if there are no nodes
+ *			cluster_node_may() 32; with "reconf" another label; 0 if there are no nodes
  *	agreement	label 16, membership 8, hold 8, timeout 8, drift 8, lowest number of a host
  *			8 (0 with corosync)
  */
@@ -178,7 +179,8 @@ uint64_t cluster_nodes_digest(const struct cluster_conf *c)
 
 	if (!c->nodes)
 		return 0;
-	begin(&ctx, "resex: nodes 2  ");
+	/* Whether nodes move: otherwise each is in its configured service. */
+	begin(&ctx, c->reconf.given ? "resex: nodes 3  " : "resex: nodes 2  ");
 	for (uint32_t h = 1; h <= REGION_HOSTS_MAX; h++)
 		add_nodes_of(&ctx, c, h);
 	return end(&ctx);

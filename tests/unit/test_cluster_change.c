@@ -523,4 +523,6 @@ RIG_TEST(digests__of_a_known_file__are_the_known_numbers)
 #define KH KNODE("h", "0", "x2", ", \"service\": \"web\"")
 	take(c, FILE_OF("\"nodes\": [" KN ", " KM ", " KH "], ", K2 ", " K1, KMAIL ", " KWEB));
 	assert_true(cluster_nodes_digest(c) == 0x83cc87c46217bc23);
+	c->reconf.given = true;
+	assert_true(cluster_nodes_digest(c) == 0x8717fa83fb5f62cc);
 }
