@@ -124,7 +124,12 @@ struct cluster_node_seen {
 	/* In 1/1000, over load.window (src/load/index.h); -1: there are not two records yet. */
 	int index;
 	int64_t age_ns; /* since its load was last seen to change; -1: never */
-	char note[192]; /* the reason of STALE and UNREAD, with the remedy; "" */
+	/* By its word; without "reconf" the configured one. NULL: none, or unknown. */
+	const struct cluster_service *service;
+	bool word_known;     /* its word was read; without "reconf" false */
+	bool kept;	     /* its host has saved that service: it counts */
+	int64_t word_age_ns; /* since the READ of its word began; -1: not read */
+	char note[256];	     /* the reason of STALE and UNREAD, with the remedy; "" */
 };
 
 /* Of conf->node[i]. Valid until the next call for its host, or cluster_work. */

@@ -24,6 +24,7 @@
  *	worker_words.c	the words of this host's nodes are saved
  *	worker_reload.c	new settings come into force
  *	agree.c		which hosts hold the same settings
+ *	words.c		the words of all nodes: read
  *	locks.c		lock words of the services: read and broken
  *	notices.c	events, alarms and log lines for the operator
  */
@@ -54,6 +55,7 @@ enum cluster_tag {
 	CLUSTER_TAG_PEERS, /* src/shared/peers.h, which uses all lower bits */
 	CLUSTER_TAG_LOCKS,
 	CLUSTER_TAG_BREAK,
+	CLUSTER_TAG_WORDS,
 	CLUSTER_TAG_RUNNER, /* src/reconf/runner.h */
 };
 
@@ -185,6 +187,16 @@ struct guest_node {
 	uint64_t rounds; /* of looks at all its VCPUs */
 };
 
+/* The words of a host's nodes, as they were read last; one READ at a time is under way. */
+struct node_words {
+	uint32_t link; /* by this link to it; 0: not yet */
+	uint32_t nodes;
+	uint64_t word[REGION_NODES_MAX], kept[REGION_NODES_MAX];
+	struct mono read;  /* when that READ began */
+	struct mono began; /* the newest READ */
+	bool reading;
+};
+
 /* The words of this host's nodes. */
 struct own_words {
 	uint32_t nodes; /* words up to the last one of a node; 0: this host has no nodes */
@@ -226,6 +238,7 @@ struct worker {
 	/* Of host number - 1; windows[] of them. NULL: it has no nodes. */
 	struct load_window *window[REGION_HOSTS_MAX];
 	uint32_t windows[REGION_HOSTS_MAX];
+	struct node_words *node_words[REGION_HOSTS_MAX]; /* by number - 1; NULL: not read yet */
 	int epoll, member_fd; /* epoll: of all that a step is for; -1: none */
 	uint64_t breaking;    /* ticket of the break that has no result yet; 0: none */
 	uint64_t reloading;   /* ticket of the reload that has no answer yet; 0: none */
@@ -240,6 +253,13 @@ int worker_open(struct worker *w, const struct cluster_key *key, const char *sta
 		struct mono now, struct conf_error *e);
 /* Also after an error of worker_open. */
 void worker_close(struct worker *w);
+
+/* Read the words of each host that has nodes, unless such a READ of it is pending. */
+void words_read(struct worker *w, struct mono now);
+/* A result with a tag of CLUSTER_TAG_WORDS. */
+void words_result(struct worker *w, const struct transport_event *ev);
+/* As read last on the link that is up; otherwise all 0. */
+void words_see(const struct worker *w, uint16_t host, uint32_t node, struct word_copy *out);
 
 /*
  * In worker_open, in this order. Find the words with which the nodes begin: 0 or -errno and e.

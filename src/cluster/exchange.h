@@ -90,10 +90,18 @@ void mail_answer(struct mail *m, uint64_t ticket, int rc);
 
 /* --- worker -> control --------------------------------------------------- */
 
+/* The word of a node, and its kept word, as last read. */
+struct word_copy {
+	uint32_t link; /* by this link to its host; 0: not read */
+	uint64_t word, kept;
+	struct mono read; /* when that READ began */
+};
+
 /* A node of a host. */
 struct node_copy {
 	struct node_seen seen;
 	int index; /* of its load: load_window_index() */
+	struct word_copy word;
 };
 
 /* A host as the worker knows it. */

@@ -25,4 +25,5 @@ libcluster_a_SOURCES = \
 	src/cluster/worker_open.c \
 	src/cluster/worker_reload.c \
 	src/cluster/worker_vcpus.c \
-	src/cluster/worker_words.c
+	src/cluster/worker_words.c \
+	src/cluster/words.c

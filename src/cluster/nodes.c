@@ -54,13 +54,32 @@ static const struct node_copy *find_node(const struct host_copy *h, struct clust
 			s->host->name, (unsigned long long)s->conf->number, s->conf->name);
 		return NULL;
 	}
-	if (!n->seen.load.head.seq) {
-		if (!is_gone(n, s))
-			snprintf(s->note, sizeof(s->note), "%s has not sampled it yet: see its log",
-				 s->host->name);
-		return NULL;
-	}
 	return n;
+}
+
+/* False, with a note: it has no load yet. */
+static bool has_load(const struct node_copy *n, struct cluster_node_seen *s)
+{
+	if (n->seen.load.head.seq)
+		return true;
+	if (!is_gone(n, s))
+		snprintf(s->note, sizeof(s->note), "%s has not sampled it yet: see its log",
+			 s->host->name);
+	return false;
+}
+
+/* Without "reconf" nobody moves it. */
+static void see_word(const struct cluster *c, const struct node_copy *n, struct mono now,
+		     struct cluster_node_seen *s)
+{
+	const struct word_copy *w = &n->word;
+
+	if (!c->conf->reconf.given || !w->link)
+		return;
+	s->word_known = true;
+	s->kept = region_is_kept(w->word, w->kept);
+	s->word_age_ns = cluster_age_ns(now, w->read);
+	s->service = cluster_service_at(c->conf, region_word_id(w->word));
 }
 
 void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
@@ -75,9 +94,15 @@ void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
 					 .host = &c->conf->host[host],
 					 .state = CLUSTER_NODE_UNREAD,
 					 .index = -1,
-					 .age_ns = -1 };
+					 .age_ns = -1,
+					 .word_age_ns = -1 };
+	if (!c->conf->reconf.given && conf->service)
+		s->service = cluster_service_at(c->conf, (uint32_t)conf->service);
 	n = find_node(h, s);
 	if (!n)
+		return;
+	see_word(c, n, now, s);
+	if (!has_load(n, s))
 		return;
 	s->load = &n->seen.load;
 	s->index = n->index < 0 ? -1 : n->index;

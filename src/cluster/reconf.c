@@ -3,7 +3,7 @@
  * reconf: each S the loads of all nodes are gathered, and src/reconf/decide.h is asked for each
  * service that this host balances. See reconf.h.
  *
- * Which service a node serves is what cluster.json says.
+ * Which service a node serves is what its word says (words.c).
  */
 #include "src/cluster/reconf.h"
 
@@ -44,8 +44,9 @@ struct reconf {
 	uint16_t place[REGION_SERVICES_MAX]; /* by number: index of conf->service[] */
 	struct taker taker[CLUSTER_SERVICES_MAX];
 	struct open_move open[HISTORY_MOVES];
-	char note[192]; /* why nothing is decided; "" */
-	bool noted;	/* an event has said so */
+	const struct cluster_host *unread; /* a member; the words of its nodes are; NULL: none */
+	char note[192];			   /* why nothing is decided; "" */
+	bool noted;			   /* an event has said so */
 };
 
 static_assert((int)DECIDE_SERVICES_MAX == (int)CLUSTER_SERVICES_MAX, "one view has all services");
@@ -126,7 +127,10 @@ static void look_at_node(struct reconf *r, const struct cluster *c, uint32_t i,
 
 	cluster_node_see(c, i, now, &s);
 	b = balancer_node(s.load, *n->guest, s.index, s.age_ns, 0);
-	*d = (struct decide_node){ .service = n->service ? r->place[n->service] : DECIDE_NO_SERVICE,
+	if (hostset_has(members, n->host) && !s.word_known)
+		r->unread = s.host;
+	*d = (struct decide_node){ .service = s.service ? r->place[s.service->number]
+							: DECIDE_NO_SERVICE,
 				   .alive = hostset_has(members, n->host),
 				   .known = s.state == CLUSTER_NODE_FRESH && b.known,
 				   .capacity = (uint32_t)n->capacity,
@@ -145,6 +149,7 @@ static void look(struct reconf *r, const struct cluster *c, const struct hostset
 {
 	r->view.nodes = r->conf->nodes;
 	r->view.services = r->conf->services;
+	r->unread = NULL;
 	for (uint32_t i = 0; i < r->conf->nodes; i++)
 		look_at_node(r, c, i, members, now);
 	for (uint32_t i = 0; i < r->conf->services; i++) {
@@ -299,6 +304,10 @@ void reconf_turn(struct reconf *r, const struct cluster *c, const struct hostset
 	is_due(&r->due, r->conf->reconf.check_ns, now);
 	look(r, c, members, now);
 	snprintf(r->note, sizeof(r->note), "%s", hindrance);
+	if (!r->note[0] && r->unread)
+		snprintf(r->note, sizeof(r->note),
+			 "the words of %s's nodes were not read yet: see resex host-list",
+			 r->unread->name);
 	tell_hindrance(r, wall_ns);
 	see_later(r, now, wall_ns);
 	for (uint32_t i = 0; i < r->conf->services; i++)

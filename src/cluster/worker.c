@@ -271,6 +271,7 @@ static void begin_scan(struct worker *w, struct mono now, int64_t wall_ns)
 {
 	notice_links(w, now, wall_ns);
 	peers_scan(w->peers, now);
+	words_read(w, now);
 	locks_read(&w->locks, w->conf, w->t, view_home(&w->view), now);
 }
 

@@ -37,6 +37,8 @@ static void handle_event(struct worker *w, const struct transport_event *ev, str
 			peers_event(w->peers, ev, now);
 		else if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_RUNNER)
 			runner_event(w->runner, ev, now);
+		else if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_WORDS)
+			words_result(w, ev);
 		else
 			locks_result(&w->locks, w->conf, ev, now);
 		break;

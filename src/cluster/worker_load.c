@@ -135,6 +135,7 @@ void worker_nodes(struct worker *w, uint16_t host, const struct peer_seen *p,
 
 	for (uint32_t i = 0; i < p->nodes; i++) {
 		out[i] = (struct node_copy){ .seen = p->node[i], .index = rc ? rc : -EAGAIN };
+		words_see(w, host, i, &out[i].word);
 		if (rc || !p->node[i].load.head.seq)
 			continue;
 		load_window_add(&w->window[host - 1][i], &p->node[i].load, w->conf->load.window_ns);

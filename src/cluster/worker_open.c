@@ -233,8 +233,10 @@ void worker_close(struct worker *w)
 	if (w->load)
 		w->load_ops->close(w->load);
 	worker_close_guests(w);
-	for (uint32_t i = 0; i < REGION_HOSTS_MAX; i++)
+	for (uint32_t i = 0; i < REGION_HOSTS_MAX; i++) {
 		free(w->window[i]);
+		free(w->node_words[i]);
+	}
 	if (w->epoll >= 0)
 		close(w->epoll);
 }

@@ -216,7 +216,7 @@ static void load_text(const struct judged *j, char *text, size_t size)
 
 static void decision_text(const struct judged *j, char *text, size_t size)
 {
-	char load[256];
+	char load[384];
 
 	load_text(j, load, sizeof(load));
 	snprintf(text, size,

@@ -34,6 +34,8 @@ json_t *value_us(uint64_t ns, bool known);
 void put_u(json_t *o, const char *key, uint64_t v);
 /* Below 0: null, it is not known. */
 void put_i(json_t *o, const char *key, int64_t v);
+/* NULL: null. */
+void put_name(json_t *o, const char *key, const char *name);
 void put_s(json_t *o, const char *key, const char *v);
 void put_b(json_t *o, const char *key, bool v);
 /* In ms; ns below 0: null, it was never seen. */

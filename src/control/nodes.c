@@ -155,18 +155,21 @@ static json_t *load_row(const struct cluster *cl, uint32_t i, struct mono now)
 
 static json_t *node_row(const struct cluster *cl, uint32_t i, struct mono now)
 {
-	const struct cluster_service *service;
+	const struct cluster_service *configured;
 	struct cluster_node_seen s;
 	json_t *o = json_object();
 
 	cluster_node_see(cl, i, now, &s);
-	service = cluster_service_at(cluster_conf(cl), s.conf->service);
+	configured = cluster_service_at(cluster_conf(cl), s.conf->service);
 	put_s(o, "node", s.conf->name);
 	put_u(o, "number", s.conf->number);
 	put_s(o, "host", s.host->name);
 	json_object_set_new(o, "guest", *s.conf->guest ? json_string(s.conf->guest) : json_null());
-	json_object_set_new(o, "service", service ? json_string(service->name) : json_null());
-	json_object_set_new(o, "server", service ? json_string(s.conf->server) : json_null());
+	put_name(o, "service", s.service ? s.service->name : NULL);
+	put_name(o, "configured", configured ? configured->name : NULL);
+	json_object_set_new(o, "kept", s.word_known ? json_boolean(s.kept) : json_null());
+	put_ms(o, "word_age_ms", s.word_age_ns);
+	put_name(o, "server", configured ? s.conf->server : NULL);
 	put_s(o, "state", state_text(s.state));
 	put_s(o, "note", s.note);
 	return o;

@@ -71,6 +71,11 @@ void put_i(json_t *o, const char *key, int64_t v)
 	json_object_set_new(o, key, v < 0 ? json_null() : json_integer(v));
 }
 
+void put_name(json_t *o, const char *key, const char *name)
+{
+	json_object_set_new(o, key, name ? value_s(name) : json_null());
+}
+
 void put_s(json_t *o, const char *key, const char *v)
 {
 	json_object_set_new(o, key, value_s(v));

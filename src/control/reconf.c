@@ -9,11 +9,6 @@
 #include "src/cluster/cluster.h"
 #include "src/control/methods_priv.h"
 
-static void put_name(json_t *o, const char *key, const char *name)
-{
-	json_object_set_new(o, key, name ? json_string(name) : json_null());
-}
-
 /* --- service-list ------------------------------------------------------------------------- */
 
 static json_t *service_row(const struct cluster *cl, uint32_t i, struct mono now)

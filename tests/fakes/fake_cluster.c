@@ -209,6 +209,7 @@ void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
 	s->conf = &c->conf.node[i];
 	s->host = &c->conf.host[0];
 	s->load = s->state == CLUSTER_NODE_UNREAD ? NULL : &c->load;
+	s->service = cluster_service_at(&c->conf, (uint32_t)s->conf->service);
 }
 
 const struct cluster_sources *cluster_sources_see(const struct cluster *c, uint32_t i)

@@ -83,6 +83,61 @@ static bool is_saved(struct sites *s)
 	return kept(s, NODE) == word(s, NODE) && on_disk(s, NODE) == word(s, NODE);
 }
 
+static struct cluster_node_seen seen_by(struct sites *s, int host, uint32_t i)
+{
+	struct cluster_node_seen x;
+
+	cluster_node_see(s->at[host].c, i, s->now, &x);
+	return x;
+}
+
+static struct cluster_node_seen seen(struct sites *s, uint32_t i)
+{
+	return seen_by(s, 1, i);
+}
+
+RIG_TEST(words__are_read_with_each_scan__of_the_link_that_is_up)
+{
+	struct sites *s = *state;
+	uint64_t ticket;
+
+	assert_false(seen(s, 1).word_known || seen(s, 1).service);
+	site_until(s, seen(s, 1).word_known);
+	assert_string_equal(seen(s, 1).service->name, "web");
+	assert_string_equal(seen(s, 0).service->name, "mail");
+	assert_true(seen(s, 1).kept);
+	assert_in_range(seen(s, 1).word_age_ns, 0, 2 * SCAN);
+	s->at[1].busy = true; /* it does not save */
+	move(s, MAIL);
+	site_until(s, seen(s, 1).service->number == MAIL);
+	assert_false(seen(s, 1).kept);
+	assert_string_equal(seen(s, 1).conf->name, "n2");
+	s->at[1].busy = false;
+	site_until(s, seen(s, 1).kept);
+	move(s, 7); /* no service has this number */
+	site_until(s, !seen(s, 1).service);
+	assert_true(seen(s, 1).word_known);
+	assert_int_equal(site_reload(s, 1, SITES, NODES, SITE_SERVICES, &ticket), 0);
+	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+	sites_pass(s, 2 * SCAN);
+	assert_string_equal(seen(s, 1).service->name, "web");
+	assert_false(seen(s, 1).word_known);
+}
+
+RIG_TEST(words_of_a_host__that_hangs__are_read__and_of_one_that_is_gone_are_not_known)
+{
+	struct sites *s = *state;
+
+	site_write(s, 2, "test", RECONF);
+	site_open(s, 2);
+	site_until(s, seen_by(s, 2, 1).word_known);
+	s->at[1].stopped = true;
+	sites_pass(s, 10 * SCAN);
+	assert_in_range(seen_by(s, 2, 1).word_age_ns, 0, 2 * SCAN);
+	site_kill(s, 1);
+	site_until(s, !seen_by(s, 2, 1).word_known);
+}
+
 RIG_TEST(first_start__each_node_is_in_its_configured_service_on_disk)
 {
 	struct sites *s = *state;
@@ -165,6 +220,10 @@ RIG_TEST(without_reconf__each_node_is_in_its_configured_service)
 	site_write(s, 1, "test", NODES);
 	restart(s);
 	assert_int_equal(region_word_id(word(s, NODE)), WEB);
+	sites_pass(s, 3 * SCAN);
+	assert_string_equal(seen(s, 1).service->name, "web");
+	assert_false(seen(s, 1).word_known);
+	assert_null(s->at[1].c->worker.node_words[0]);
 	assert_true(is_saved(s));
 }
 

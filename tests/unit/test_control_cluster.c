@@ -306,8 +306,13 @@ WITH_CALL(node_list__nodes_with_and_without_a_service__say_what_they_serve)
 	assert_int_equal(num(n, "number"), 0);
 	assert_string_equal(str(n, "host"), "xen1");
 	assert_string_equal(str(n, "service"), "web");
+	assert_string_equal(str(n, "configured"), "web");
+	assert_true(json_is_null(json_object_get(n, "kept")));
 	assert_string_equal(str(n, "server"), "s1");
 	assert_string_equal(str(n, "state"), "fresh");
+	c->node[0].word_known = c->node[0].kept = true;
+	r = ask(*state, "node-list", "");
+	assert_true(json_is_true(json_object_get(node_of(r, 0), "kept")));
 	n = node_of(r, 1);
 	assert_true(json_is_null(json_object_get(n, "service")));
 	assert_true(json_is_null(json_object_get(n, "server")));

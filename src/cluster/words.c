@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * words: the words of all hosts' nodes, which say which service each node serves. With each scan one
+ * READ of each host that has nodes: their words, and their kept words. Only with "reconf" in
+ * cluster.json: without it no word changes. Words are changed by src/reconf/move.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cluster/cluster_priv.h"
+
+static struct node_words *words_of(struct worker *w, uint16_t host)
+{
+	struct node_words **n = &w->node_words[host - 1];
+
+	if (!*n)
+		*n = calloc(1, sizeof(**n));
+	return *n; /* NULL: no memory; the next scan tries again */
+}
+
+static void read_host(struct worker *w, uint16_t host, uint32_t nodes, struct mono now)
+{
+	struct node_words *n = words_of(w, host);
+	const struct transport_op op = {
+		.kind = TRANSPORT_READ,
+		.host = host,
+		.part = TRANSPORT_WORDS,
+		.offset = region_node_offset(0),
+		.len = region_kept_offset(nodes - 1) + 8 - region_node_offset(0),
+		.tag = (uint64_t)CLUSTER_TAG_WORDS << CLUSTER_TAG_SHIFT | host,
+		.deadline = mono_add(now, w->conf->timeout_ns),
+	};
+
+	if (!n || n->reading || transport_post(w->t, &op, 1, now, NULL) != 1)
+		return;
+	n->reading = true;
+	n->began = now;
+}
+
+void words_read(struct worker *w, struct mono now)
+{
+	if (!w->conf->reconf.given)
+		return;
+	for (uint32_t i = 0; i < w->conf->hosts; i++) {
+		uint16_t host = (uint16_t)w->conf->host[i].number;
+		struct peer_seen p;
+
+		peers_see(w->peers, host, &p);
+		if (p.known && p.nodes)
+			read_host(w, host, p.nodes, now);
+	}
+}
+
+void words_result(struct worker *w, const struct transport_event *ev)
+{
+	struct node_words *n = w->node_words[ev->host - 1]; /* it has posted the READ */
+
+	n->reading = false;
+	/* The words that were read before stay: their age is known. */
+	if (ev->outcome != TRANSPORT_DONE)
+		return;
+	n->link = ev->link;
+	n->read = n->began;
+	n->nodes = ev->len / 8 - REGION_NODES_MAX;
+	memcpy(n->word, ev->data, n->nodes * sizeof(n->word[0]));
+	memcpy(n->kept, (const uint64_t *)ev->data + REGION_NODES_MAX,
+	       n->nodes * sizeof(n->kept[0]));
+}
+
+void words_see(const struct worker *w, uint16_t host, uint32_t node, struct word_copy *out)
+{
+	const struct node_words *n = w->node_words[host - 1];
+
+	*out = (struct word_copy){ 0 };
+	/* A host that has restarted may have begun with other words. */
+	if (!n || !n->link || node >= n->nodes || n->link != transport_link(w->t, host))
+		return;
+	*out = (struct word_copy){ n->link, n->word[node], n->kept[node], n->read };
+}
