@@ -87,9 +87,9 @@ src/conf/*             src/conf/ src/core/ src/util/ policies/policies.h src/tra
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/conf/settings.h src/tick/handover.h src/tick/written.h src/hv/hv.h ibmon/guest.h @libc uuid/uuid.h
 src/cluster/balancer*  src/cluster/balancer.h src/reconf/balance.h src/load/index.h src/core/units.h resex/load_abi.h @pure
 src/cluster/history*   src/cluster/history.h src/cluster/cluster.h jansson.h @libc
-src/cluster/reconf.c   src/cluster/ src/reconf/decide.h @libc
+src/cluster/reconf.c   src/cluster/ src/reconf/decide.h src/reconf/move.h @libc
 src/cluster/balance_turn* src/cluster/ src/reconf/act.h src/reconf/act_agent.h src/reconf/act_haproxy.h @libc
-src/cluster/*          src/cluster/ src/load/ resex/load_abi.h src/core/ src/util/ src/conf/cluster_change.h src/guests/guests.h src/shared/ src/reconf/keep.h src/reconf/runner.h config.h @libc
+src/cluster/*          src/cluster/ src/load/ resex/load_abi.h src/core/ src/util/ src/conf/cluster_change.h src/guests/guests.h src/shared/ src/reconf/keep.h src/reconf/move.h src/reconf/runner.h config.h @libc
 src/control/*          src/control/ policies/policies.h src/core/ src/util/ src/conf/ src/guests/guests.h src/cluster/cluster.h src/load/index.h src/shared/lease.h resex/exit.h config.h @libc malloc.h jansson.h event2/ uuid/uuid.h
 src/engine/*           src/engine/ src/core/ src/util/ src/conf/ src/tick/ src/guests/guests.h src/cluster/cluster.h src/control/server.h src/hv/hv.h config.h @libc event2/
 src/lab/load_read*     src/lab/load_read.h src/core/ src/sim/web.h src/shared/peers.h src/transport/sim/sim.h @libc

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cmd_reconf: the verbs on moves of nodes between services: service-list, why-move, history. */
+/*
+ * cmd_reconf: the verbs on moves of nodes between services: service-list, why-move, move,
+ * history.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +45,24 @@ int run_why_move(struct cli *c)
 	rc = request_reply(c, "why-move", json_pack("{s:s}", "name", c->argv[0]), &r);
 	if (!rc && r)
 		printf("%s: %s\n", c->argv[0], json_string_value(json_object_get(r, "text")));
+	json_decref(r);
+	return rc;
+}
+
+int run_move(struct cli *c)
+{
+	json_t *r = NULL;
+	int rc;
+
+	if (c->argc != 2)
+		return usage_error(c, "move: exactly one node and one service are required");
+	rc = request_reply(c, "move",
+			   json_pack("{s:s,s:s,s:b}", "node", c->argv[0], "service", c->argv[1],
+				     "dry_run", c->options.dry_run),
+			   &r);
+	if (!rc && r)
+		printf("node %s %s %s\n", c->argv[0],
+		       c->options.dry_run ? "would be asked to go to" : "serves", c->argv[1]);
 	json_decref(r);
 	return rc;
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "src/cluster/cluster_priv.h"
+#include "src/reconf/move.h"
 #include "src/shared/nodes_file.h"
 #include "src/util/clock.h"
 
@@ -76,8 +77,8 @@ static void reload_reconf(struct cluster *c)
 		reconf_close(c->reconf);
 		c->reconf = NULL;
 	} else if (c->reconf) {
-		reconf_reload(c->reconf, c->reload);
-	} else if (reconf_open(&c->reconf, c->reload, c->guests,
+		reconf_reload(c->reconf, c->reload, c->worked, c->worked_wall_ns);
+	} else if (reconf_open(&c->reconf, c->reload, c->guests, c->x,
 			       guests_view(c->guests).conf->state_dir)) {
 		guests_event(c->guests, c->worked_wall_ns, "", "reconf",
 			     "moves of nodes are not decided on: no memory; restart resexd");
@@ -128,6 +129,7 @@ static int64_t work_on_reconf(struct cluster *c, struct mono now, int64_t wall_n
 	bool quorate;
 	uint64_t view;
 
+	reconf_answer(c->reconf, now, wall_ns);
 	if (reconf_due(c->reconf, now) > 0)
 		return reconf_due(c->reconf, now);
 	cluster_members(c, &view, &members, &quorate);
@@ -483,6 +485,40 @@ void cluster_service_see(const struct cluster *c, uint32_t i, struct cluster_ser
 		 "nodes stay where they are: cluster.json has no \"reconf\"");
 }
 
+int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono now,
+		 uint64_t *ticket, char why[static 192])
+{
+	struct hostset members;
+	uint64_t view;
+	bool quorate;
+
+	why[0] = 0;
+	if (!c->reconf)
+		return -EOPNOTSUPP;
+	cluster_members(c, &view, &members, &quorate);
+	find_hindrance(c, &members, quorate, now, why);
+	if (why[0])
+		return -EPERM;
+	if (c->reload) /* of what numbers the order speaks changes */
+		return -EBUSY;
+	return reconf_order(c->reconf, c, node, service, now, c->worked_wall_ns, ticket);
+}
+
+int cluster_move_result(const struct cluster *c, uint64_t ticket)
+{
+	return mail_result(&c->x->mail, ticket);
+}
+
+const char *cluster_move_text(int rc)
+{
+	return move_result_text((enum move_result)rc);
+}
+
+bool cluster_moved(int rc)
+{
+	return rc == MOVE_MOVED;
+}
+
 const struct cluster_move *cluster_history(const struct cluster *c, uint32_t n)
 {
 	return c->reconf ? reconf_history(c->reconf, n) : NULL;
@@ -536,7 +572,7 @@ static int open_parts(struct cluster *c, const char *state_dir, struct mono now,
 	if (!rc)
 		rc = balances_open(&c->balances, c->conf, c->guests, now, e);
 	if (!rc && c->conf->reconf.given) {
-		rc = reconf_open(&c->reconf, c->conf, c->guests, state_dir);
+		rc = reconf_open(&c->reconf, c->conf, c->guests, c->x, state_dir);
 		if (rc)
 			conf_error_set(e, conf_exit(rc), "cluster: no memory for \"reconf\"");
 	}

@@ -220,6 +220,23 @@ struct cluster_move {
 	int64_t seen_wall_ns;		/* when; 0: not yet */
 };
 
+/*
+ * Begin to move conf->node[node] to conf->service[service], by an order: the load does not count. 0
+ * and *ticket; ticket NULL: only say whether it would be begun. -EOPNOTSUPP: there is no "reconf";
+ * -EPERM: this host decides nothing, why says the reason; -EBUSY: another move or a reload is under
+ * way; -EAGAIN: too many requests; -EALREADY: the node serves it; -EACCES: it may not; -ENODATA:
+ * its word was not read, or it is in no service.
+ */
+int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono now,
+		 uint64_t *ticket, char why[static 192]);
+/*
+ * -EINPROGRESS; -EAGAIN: a break or another move was under way; -EPERM: no quorum; another -errno;
+ * or the end of the move: cluster_moved() and cluster_move_text() say which.
+ */
+int cluster_move_result(const struct cluster *c, uint64_t ticket);
+bool cluster_moved(int rc);
+const char *cluster_move_text(int rc);
+
 /* The newest but n; NULL: there are not so many. Valid until the next cluster_work. */
 const struct cluster_move *cluster_history(const struct cluster *c, uint32_t n);
 /* Why the history is not saved, with the remedy; "". */

@@ -21,6 +21,7 @@
  *	worker_guests.c	loads of its guests that are nodes
  *	worker_claims.c	what these guests say of themselves, and whether it is believed
  *	worker_vcpus.c	for how long their VCPUs waited
+ *	worker_moves.c	moves of nodes, over the transport
  *	worker_words.c	the words of this host's nodes are saved
  *	worker_reload.c	new settings come into force
  *	agree.c		which hosts hold the same settings
@@ -56,6 +57,7 @@ enum cluster_tag {
 	CLUSTER_TAG_LOCKS,
 	CLUSTER_TAG_BREAK,
 	CLUSTER_TAG_WORDS,
+	CLUSTER_TAG_MOVES,
 	CLUSTER_TAG_RUNNER, /* src/reconf/runner.h */
 };
 
@@ -217,6 +219,8 @@ struct worker {
 	struct member_view view;
 	struct runner *runner; /* NULL: no protocol runs */
 	struct own_words words;
+	struct moves *moves; /* NULL: without "reconf" */
+	uint32_t moves_opened;
 	struct locks locks;
 	struct notices notices;
 	struct agree agree;
@@ -274,6 +278,26 @@ int worker_save_words(struct worker *w, const char *state_dir, const uint64_t *n
 int worker_open_words(struct worker *w, const uint64_t *node);
 /* Ask control to save what has changed, and take its answer. */
 void worker_words(struct worker *w, struct mono now);
+
+/* With w->t and w->view; also when new settings are in force. 0 or -ENOMEM. */
+int worker_open_moves(struct worker *w, struct mono now);
+/* No move may be under way. */
+void worker_close_moves(struct worker *w);
+/* An UP, or a result with a tag of CLUSTER_TAG_MOVES. */
+void worker_moves_event(struct worker *w, const struct transport_event *ev, struct mono now);
+/* w->view is another. */
+void worker_moves_view(struct worker *w, struct mono now);
+/* Do what is due; answer the request whose move has ended. */
+void worker_moves(struct worker *w, struct mono now);
+struct mono worker_moves_due(const struct worker *w);
+/* Is a move under way? */
+bool worker_moving(const struct worker *w);
+/*
+ * Begin a move. 0: the answer to its ticket is its enum move_result. -EOPNOTSUPP: there is no
+ * "reconf"; -ENOENT: no such service or node; -EPERM: no quorum; -EAGAIN: a move, a break or a
+ * reload is under way.
+ */
+int worker_ask_move(struct worker *w, const struct request *r, uint64_t ticket, struct mono now);
 
 /* The hosts of conf, for member_ops. */
 void worker_member_conf(const struct cluster_conf *conf, struct member_conf *mc);

@@ -4,6 +4,7 @@
  *
  *	control --publication: this host and its guests, the newest------> worker
  *	control --requests, with tickets--> worker --answers, by ticket--> control
+ *	control --which services have a high load, the newest------------> worker
  *	control --requests of nodes, by HAProxy, the newest--------------> worker
  *	worker  --each host, and the rest, as last seen------------------> control
  *	worker  --words of this host's nodes, to be saved, the newest----> control
@@ -50,7 +51,15 @@ struct requests_copies {
 	struct node_requests copy[SPSC_BUFFERS][REGION_NODES_MAX];
 };
 
-enum request_kind { REQUEST_BREAK, REQUEST_RELOAD };
+/* At the newest check of reconf.c: was the load of the service of this number high? */
+struct check_copies {
+	struct spsc_latest at;
+	struct {
+		bool high[REGION_SERVICES_MAX];
+	} copy[SPSC_BUFFERS];
+};
+
+enum request_kind { REQUEST_BREAK, REQUEST_RELOAD, REQUEST_MOVE };
 
 /*
  * What a request points to belongs to the worker until it has answered; if its thread has ended
@@ -58,8 +67,11 @@ enum request_kind { REQUEST_BREAK, REQUEST_RELOAD };
  */
 struct request {
 	enum request_kind kind;
-	uint32_t service; /* BREAK: its number */
-	bool force;
+	uint32_t service;    /* BREAK, MOVE: its number */
+	bool force;	     /* BREAK: before its time; MOVE: whatever the load is */
+	bool ordered;	     /* MOVE: by an operator */
+	uint32_t donor;	     /* MOVE: number of the service that has the node */
+	uint32_t host, node; /* MOVE: numbers of the node's host, and of the node there */
 	/* RELOAD: once it is in force, both threads read it until the next reload. */
 	const struct cluster_conf *conf;
 };
@@ -191,6 +203,7 @@ struct exchange {
 	struct spsc_latest publication_at;
 	struct publication publication[SPSC_BUFFERS];
 	struct requests_copies requests;
+	struct check_copies checks;
 	struct mail mail;
 	/* By number - 1. NULL: never configured. One that was left out keeps its place. */
 	struct host_copies *host[REGION_HOSTS_MAX];

@@ -25,5 +25,6 @@ libcluster_a_SOURCES = \
 	src/cluster/worker_open.c \
 	src/cluster/worker_reload.c \
 	src/cluster/worker_vcpus.c \
+	src/cluster/worker_moves.c \
 	src/cluster/worker_words.c \
 	src/cluster/words.c

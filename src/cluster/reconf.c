@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * reconf: each S the loads of all nodes are gathered, and src/reconf/decide.h is asked for each
- * service that this host balances. See reconf.h.
+ * service that this host balances. The other thread makes the moves (worker_moves.c). See reconf.h.
  *
  * Which service a node serves is what its word says (words.c).
  */
@@ -16,6 +16,7 @@
 #include "src/cluster/cluster_priv.h"
 #include "src/cluster/history.h"
 #include "src/reconf/decide.h"
+#include "src/reconf/move.h"
 
 /* The load after a move is seen so many T after it. */
 enum { SEEN_AFTER = 5 };
@@ -34,8 +35,19 @@ struct open_move {
 	struct mono due;
 };
 
+/* The move that the other thread was asked for. */
+struct asked_move {
+	uint64_t ticket; /* 0: none is under way */
+	bool ordered;	 /* by an operator */
+	uint32_t taker;
+	struct cluster_move *move; /* in the history, while it has this id */
+	uint64_t id;
+};
+
 struct reconf {
 	const struct cluster_conf *conf;
+	struct exchange *x;
+	struct asked_move asked;
 	struct guests *gs;
 	struct history *history;
 	struct mono due;
@@ -53,12 +65,6 @@ static_assert((int)DECIDE_SERVICES_MAX == (int)CLUSTER_SERVICES_MAX, "one view h
 static_assert((int)DECIDE_NODES_MAX == (int)CLUSTER_MOVED_MAX, "and all nodes that may move");
 
 /* --- open ----------------------------------------------------------------------------------- */
-
-/* So many checks in a row are T. */
-static uint32_t checks_of_t(const struct cluster_reconf *c)
-{
-	return (uint32_t)((c->high_ns + c->check_ns - 1) / c->check_ns);
-}
 
 static void begin(struct reconf *r, const struct cluster_conf *conf)
 {
@@ -79,7 +85,7 @@ static void begin(struct reconf *r, const struct cluster_conf *conf)
 }
 
 int reconf_open(struct reconf **out, const struct cluster_conf *conf, struct guests *gs,
-		const char *state_dir)
+		struct exchange *x, const char *state_dir)
 {
 	struct reconf *r = calloc(1, sizeof(*r));
 
@@ -87,6 +93,7 @@ int reconf_open(struct reconf **out, const struct cluster_conf *conf, struct gue
 		return -ENOMEM;
 	*out = r;
 	r->gs = gs;
+	r->x = x;
 	begin(r, conf);
 	return history_open(&r->history, state_dir);
 }
@@ -97,11 +104,6 @@ void reconf_close(struct reconf *r)
 		return;
 	history_close(r->history);
 	free(r);
-}
-
-void reconf_reload(struct reconf *r, const struct cluster_conf *conf)
-{
-	begin(r, conf);
 }
 
 /* --- what is known -------------------------------------------------------------------------- */
@@ -209,7 +211,7 @@ static const char *const why_names[] = {
 
 static_assert(sizeof(why_names) / sizeof(why_names[0]) == DECIDE_WHYS, "each has a name");
 
-static void watch_later(struct reconf *r, struct cluster_move *m, const struct decide_step *s,
+static void watch_later(struct reconf *r, struct cluster_move *m, uint32_t taker, uint32_t donor,
 			struct mono now)
 {
 	struct open_move *o = r->open;
@@ -217,18 +219,16 @@ static void watch_later(struct reconf *r, struct cluster_move *m, const struct d
 	/* As many places as moves in memory: one is free, or its move is there no more. */
 	while (o < r->open + HISTORY_MOVES - 1 && o->move && o->move->id == o->id)
 		o++;
-	*o = (struct open_move){ m, m->id, s->taker, s->donor,
+	*o = (struct open_move){ m, m->id, taker, donor,
 				 mono_add(now, SEEN_AFTER * r->conf->reconf.high_ns) };
 }
 
-/* What would be moved is noted, and counts against the budget, as if it were moved. */
-static void observe(struct reconf *r, const struct decide_plan *p, uint32_t highs, struct mono now,
-		    int64_t wall_ns)
+static struct cluster_move *note_move(struct reconf *r, const struct decide_plan *p, uint32_t highs,
+				      const char *why, const char *outcome, int64_t wall_ns)
 {
 	const struct cluster_conf *conf = r->conf;
 	struct cluster_move m = { .wall_ns = wall_ns,
 				  .high_ns = highs * conf->reconf.check_ns,
-				  .outcome = "observed",
 				  .taker_before = known_load(p->taker_before),
 				  .donor_before = known_load(p->donor_before),
 				  .taker_predicted = known_load(p->taker_after),
@@ -239,11 +239,164 @@ static void observe(struct reconf *r, const struct decide_plan *p, uint32_t high
 	strcpy(m.node, conf->node[p->step[0].node].name);
 	strcpy(m.donor, conf->service[p->step[0].donor].name);
 	strcpy(m.taker, conf->service[p->step[0].taker].name);
-	strcpy(m.why, why_names[p->why]);
-	watch_later(r, history_add(r->history, &m), &p->step[0], now);
+	strcpy(m.why, why);
+	strcpy(m.outcome, outcome);
+	return history_add(r->history, &m);
+}
+
+/* What would be moved is noted, and counts against the budget, as if it were moved. */
+static void observe(struct reconf *r, const struct decide_plan *p, uint32_t highs, struct mono now,
+		    int64_t wall_ns)
+{
+	struct cluster_move *m = note_move(r, p, highs, why_names[p->why], "observed", wall_ns);
+
+	watch_later(r, m, p->step[0].taker, p->step[0].donor, now);
 	guests_event(r->gs, wall_ns, "", "reconf",
-		     "would move node %s from %s to %s: %s; see resex why-move %s", m.node, m.donor,
-		     m.taker, decide_why_text(p->why), m.taker);
+		     "would move node %s from %s to %s: %s; see resex why-move %s", m->node,
+		     m->donor, m->taker, decide_why_text(p->why), m->taker);
+}
+
+/* --- moves ---------------------------------------------------------------------------------- */
+
+/* By the load: the taker's must still be high under the locks. A step of a chain, or home: not. */
+static bool is_for_load(const struct decide_plan *p, uint32_t service)
+{
+	return p->why != DECIDE_MOVE_HOME && p->step[0].taker == service;
+}
+
+/* 0, or as mail_ask. */
+static int ask(struct reconf *r, const struct decide_plan *p, bool for_load, bool ordered,
+	       uint32_t highs, int64_t wall_ns)
+{
+	const struct decide_step *s = &p->step[0];
+	const struct cluster_node *n = &r->conf->node[s->node];
+	const struct request q = { .kind = REQUEST_MOVE,
+				   .service = (uint32_t)r->conf->service[s->taker].number,
+				   .donor = (uint32_t)r->conf->service[s->donor].number,
+				   .host = (uint32_t)n->host,
+				   .node = (uint32_t)n->number,
+				   .force = !for_load,
+				   .ordered = ordered };
+	struct asked_move *a = &r->asked;
+	int rc = mail_ask(&r->x->mail, &q, &a->ticket);
+
+	if (rc) {
+		a->ticket = 0;
+		return rc;
+	}
+	a->ordered = ordered;
+	a->taker = s->taker;
+	a->move = note_move(r, p, highs, ordered ? "order" : why_names[p->why], "asked", wall_ns);
+	a->id = a->move->id;
+	exchange_wake(r->x->worker_fd);
+	return 0;
+}
+
+/* As enum move_result. */
+static const char *const outcome_names[] = {
+	[MOVE_NONE] = "none",
+	[MOVE_MOVED] = "moved",
+	[MOVE_COUNTER_AHEAD] = "counter-ahead",
+	[MOVE_CALM] = "calm",
+	[MOVE_NO_DONOR] = "no-donor",
+	[MOVE_NOT_WISHED] = "not-wished",
+	[MOVE_BUSY] = "busy",
+	[MOVE_LATE] = "late",
+	[MOVE_NOT_NOTIFIED] = "not-notified",
+	[MOVE_OVERTAKEN] = "overtaken",
+	[MOVE_UNREACHED] = "unreached",
+	[MOVE_UNDECIDED] = "undecided",
+	[MOVE_VIEW] = "view",
+	[MOVE_NOT_KEPT] = "not-kept",
+};
+
+static const char *outcome_of(int rc)
+{
+	bool named = rc >= 0 && rc < (int)(sizeof(outcome_names) / sizeof(outcome_names[0]));
+
+	return named ? outcome_names[rc] : "not-begun";
+}
+
+/* The load that was measured is of before: T begins again. */
+static bool begins_t(int rc)
+{
+	return rc == MOVE_MOVED || rc == MOVE_UNDECIDED || rc == MOVE_COUNTER_AHEAD ||
+	       rc == MOVE_CALM;
+}
+
+static uint32_t index_of(const struct reconf *r, const char *service)
+{
+	return (uint32_t)(cluster_service_find(r->conf, service) - r->conf->service);
+}
+
+void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns)
+{
+	struct asked_move *a = &r->asked;
+	int rc = a->ticket ? mail_result(&r->x->mail, a->ticket) : -EINPROGRESS;
+	struct cluster_move *m = a->move;
+
+	if (rc == -EINPROGRESS)
+		return;
+	a->ticket = 0;
+	if (begins_t(rc))
+		r->taker[a->taker].highs = 0;
+	if (m->id != a->id) /* so many moves came meanwhile */
+		return;
+	strcpy(m->outcome, outcome_of(rc));
+	history_changed(r->history, m);
+	if (rc == MOVE_MOVED)
+		watch_later(r, m, a->taker, index_of(r, m->donor), now);
+	if (rc == MOVE_MOVED)
+		guests_event(r->gs, wall_ns, "", "reconf", "moved node %s from %s to %s (%s)",
+			     m->node, m->donor, m->taker, m->why);
+	else
+		guests_event(r->gs, wall_ns, "", "reconf", "node %s stays in %s, not %s: %s",
+			     m->node, m->donor, m->taker,
+			     rc < 0 ? "this host is busy with its locks, or has no quorum"
+				    : move_result_text((enum move_result)rc));
+}
+
+int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint32_t service,
+		 struct mono now, int64_t wall_ns, uint64_t *ticket)
+{
+	struct decide_plan p = { .steps = 1 };
+	struct cluster_node_seen s;
+	int rc;
+
+	if (r->asked.ticket)
+		return -EBUSY;
+	cluster_node_see(c, node, now, &s);
+	if (!s.service)
+		return -ENODATA;
+	p.step[0] = (struct decide_step){ .taker = (uint16_t)service,
+					  .donor = r->place[s.service->number],
+					  .node = (uint16_t)node };
+	if (p.step[0].donor == service)
+		return -EALREADY;
+	if (!(r->conf->node[node].may >> service & 1))
+		return -EACCES;
+	if (!ticket)
+		return 0;
+	p.taker_before = decide_load(&r->decide, &r->view, service);
+	p.donor_before = decide_load(&r->decide, &r->view, p.step[0].donor);
+	p.taker_after = p.donor_after = UINT32_MAX;
+	rc = ask(r, &p, false, true, 0, wall_ns);
+	*ticket = r->asked.ticket;
+	return rc;
+}
+
+/* --- decisions, each S ---------------------------------------------------------------------- */
+
+/* For rule 4 of a move: the load must be high for T also when its locks are held. */
+static void pass_highs(struct reconf *r)
+{
+	struct check_copies *k = &r->x->checks;
+	bool *high = k->copy[k->at.back].high;
+
+	memset(high, 0, sizeof(k->copy[0].high));
+	for (uint32_t i = 0; i < r->conf->services; i++)
+		high[r->conf->service[i].number] = r->taker[i].highs > 0;
+	spsc_latest_put(&k->at);
 }
 
 /* While a service backs off, the reason why it found no donor is the one to be shown. */
@@ -258,15 +411,21 @@ static void take_plan(struct taker *t, const struct decide_plan *p)
 
 static void decide_for(struct reconf *r, uint32_t i, struct mono now, int64_t wall_ns)
 {
-	uint32_t needed = checks_of_t(&r->conf->reconf);
+	uint32_t needed = cluster_reconf_checks(&r->conf->reconf);
 	struct taker *t = &r->taker[i];
 	struct decide_plan p;
 
 	t->highs = decide_high(&r->decide, &r->view, i) ? t->highs + 1 : 0;
+	/* One move at a time: what it changes is not in the view yet. */
+	if (r->asked.ticket)
+		return;
 	if (decide(&r->decide, &r->view, i, t->highs >= needed, now, &p))
 		return;
 	take_plan(t, &p);
-	if (p.steps) {
+	if (p.steps && r->conf->reconf.mode == RECONF_ACT) {
+		if (ask(r, &p, is_for_load(&p, i), false, t->highs, wall_ns))
+			return; /* the mail is full: at the next check */
+	} else if (p.steps) {
 		observe(r, &p, t->highs, now, wall_ns);
 		t->highs = 0; /* as after a move: T begins again */
 	}
@@ -293,6 +452,13 @@ static void see_later(struct reconf *r, struct mono now, int64_t wall_ns)
 	}
 }
 
+void reconf_reload(struct reconf *r, const struct cluster_conf *conf, struct mono now,
+		   int64_t wall_ns)
+{
+	reconf_answer(r, now, wall_ns); /* the other thread has ended the move first */
+	begin(r, conf);
+}
+
 int64_t reconf_due(const struct reconf *r, struct mono now)
 {
 	return mono_sub(r->due, now);
@@ -315,6 +481,7 @@ void reconf_turn(struct reconf *r, const struct cluster *c, const struct hostset
 			r->taker[i] = (struct taker){ 0 };
 		else if (cluster_is_balancer(r->conf, &r->conf->service[i]))
 			decide_for(r, i, now, wall_ns);
+	pass_highs(r);
 }
 
 /* --- what is shown -------------------------------------------------------------------------- */

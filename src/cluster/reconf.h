@@ -8,20 +8,23 @@
  *
  *	cluster_node_see -> decide_view -> decide_seen, decide -> history
  *
- * In mode observe nothing is moved: the decisions are shown, and what each would have brought.
+ * In mode observe nothing is moved: the decisions are shown, and what each would have brought. In
+ * mode act the other thread is asked to move the node, one at a time. An operator's order goes the
+ * same way in both.
  */
 #ifndef RESEX_CLUSTER_RECONF_H
 #define RESEX_CLUSTER_RECONF_H
 
 #include "src/cluster/cluster.h"
 
+struct exchange;
 struct reconf;
 
 /*
- * conf has "reconf". conf and gs must outlive it. 0 or -ENOMEM; close it also then.
+ * conf has "reconf". conf, gs and x must outlive it. 0 or -ENOMEM; close it also then.
  */
 int reconf_open(struct reconf **r, const struct cluster_conf *conf, struct guests *gs,
-		const char *state_dir);
+		struct exchange *x, const char *state_dir);
 void reconf_close(struct reconf *r); /* NULL: nothing is done */
 
 /* ns until the next turn; 0 or below: now. */
@@ -30,7 +33,19 @@ int64_t reconf_due(const struct reconf *r, struct mono now);
 void reconf_turn(struct reconf *r, const struct cluster *c, const struct hostset *members,
 		 const char *hindrance, struct mono now, int64_t wall_ns);
 /* conf is in force from now on: all decisions begin anew. */
-void reconf_reload(struct reconf *r, const struct cluster_conf *conf);
+void reconf_reload(struct reconf *r, const struct cluster_conf *conf, struct mono now,
+		   int64_t wall_ns);
+
+/*
+ * Begin to move conf->node[node] to conf->service[service] by an order. 0 and *ticket; NULL: only
+ * say whether it would be begun. -EBUSY: a
+ * move of this host is under way; -EAGAIN: the mail is full; -EALREADY: it serves it; -EACCES: it
+ * may not; -ENODATA: its word was not read, or it is in no service.
+ */
+int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint32_t service,
+		 struct mono now, int64_t wall_ns, uint64_t *ticket);
+/* Take the result of the move that was asked for, if it has one. */
+void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns);
 
 /* Fill all of s but conf and nodes that are not there. */
 void reconf_see(const struct reconf *r, uint32_t service, struct cluster_service_seen *s);

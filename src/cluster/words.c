@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * words: the words of all hosts' nodes, which say which service each node serves. With each scan one
- * READ of each host that has nodes: their words, and their kept words. Only with "reconf" in
- * cluster.json: without it no word changes. Words are changed by src/reconf/move.c.
+ * words: the words of all hosts' nodes, which say which service each node serves. Each scan makes
+ * one READ of each host that has nodes: of their words, and of their kept words. Only with "reconf"
+ * in cluster.json: without it no word changes. Words are changed by src/reconf/move.c.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -41,6 +41,7 @@ static void update_member(struct worker *w, struct mono now, int64_t wall_ns)
 {
 	if (w->member_ops->update(w->member, now, &w->view)) {
 		notices_members(&w->notices, &w->view, wall_ns);
+		worker_moves_view(w, now);
 		w->beat_due = now; /* nothing is decided in a view that is not published */
 	}
 	notices_member_note(&w->notices, w->member_ops->note(w->member), &w->view, wall_ns);
@@ -70,7 +71,7 @@ static int begin_break(struct worker *w, const struct request *r, struct mono no
 
 	if (!w->view.quorate)
 		return -EPERM;
-	if (w->reloading)
+	if (w->reloading || worker_moving(w))
 		return -EAGAIN;
 	if (!s)
 		return -ENOENT;
@@ -95,6 +96,8 @@ static int begin_request(struct worker *w, const struct request *r, uint64_t tic
 		w->reload = r->conf;
 		return 0;
 	}
+	if (r->kind == REQUEST_MOVE)
+		return worker_ask_move(w, r, ticket, now);
 	rc = begin_break(w, r, now);
 	if (!rc)
 		w->breaking = ticket;
@@ -131,10 +134,10 @@ static void answer_break(struct worker *w)
 	exchange_wake(w->x->control_fd);
 }
 
-/* Not during a break: it is decided by the settings of its begin. */
+/* Not during a break or a move: these go by the settings of their begin. */
 static bool apply_reload(struct worker *w, struct mono now, int64_t wall_ns)
 {
-	if (!w->reload || w->breaking)
+	if (!w->reload || w->breaking || worker_moving(w))
 		return false;
 	worker_reload(w, now, wall_ns);
 	w->reload = NULL;
@@ -294,6 +297,7 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 	if (w->runner)
 		runner_tick(w->runner, now);
 	worker_words(w, now);
+	worker_moves(w, now);
 	hosts_change |= apply_reload(w, now, wall_ns);
 	if (is_due(&w->beat_due, w->conf->heartbeat_ns, now) || is_first_beat(w))
 		worker_beat(w, now, wall_ns);
@@ -313,7 +317,7 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 	pass_rest(w);
 	answer_break(w);
 	answer_reload(w);
-	if (w->reload && !w->breaking)
+	if (w->reload && !w->breaking && !worker_moving(w))
 		return 0;
 	/* Armed last: else the thread would sleep though events came since the poll above. */
 	due = mono_earlier(mono_earlier(w->beat_due, w->scan_due), w->member_ops->due(w->member));
@@ -321,6 +325,7 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 		due = mono_earlier(due, w->load_due);
 	if (w->runner)
 		due = mono_earlier(due, runner_due_at(w->runner));
+	due = mono_earlier(due, worker_moves_due(w));
 	if (transport_arm(w->t, now, &busy))
 		return 0;
 	due = mono_earlier(due, busy);

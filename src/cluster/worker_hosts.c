@@ -21,6 +21,7 @@ static void link_changed(struct worker *w, const struct transport_event *ev, str
 	peers_event(w->peers, ev, now);
 	if (w->runner)
 		runner_event(w->runner, ev, now);
+	worker_moves_event(w, ev, now);
 	peers_see(w->peers, ev->host, &p);
 	/* An alarm from before this change does not explain the link as it is now. */
 	notices_forget_alarm(&w->notices, ev->host);
@@ -37,6 +38,8 @@ static void handle_event(struct worker *w, const struct transport_event *ev, str
 			peers_event(w->peers, ev, now);
 		else if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_RUNNER)
 			runner_event(w->runner, ev, now);
+		else if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_MOVES)
+			worker_moves_event(w, ev, now);
 		else if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_WORDS)
 			words_result(w, ev);
 		else

@@ -216,6 +216,8 @@ int worker_open(struct worker *w, const struct cluster_key *key, const char *sta
 	if (!rc)
 		rc = worker_open_words(w, node);
 	if (!rc)
+		rc = worker_open_moves(w, now);
+	if (!rc)
 		rc = add_peers(w, now, e);
 	if (!rc)
 		rc = add_clients(w, now, e);
@@ -224,6 +226,7 @@ int worker_open(struct worker *w, const struct cluster_key *key, const char *sta
 
 void worker_close(struct worker *w)
 {
+	worker_close_moves(w);
 	runner_close(w->runner);
 	peers_close(w->peers);
 	load_fill_end(&w->fill); /* it writes to memory of the transport */

@@ -89,6 +89,10 @@ void worker_reload(struct worker *w, struct mono now, int64_t wall_ns)
 	worker_member_conf(w->conf, &mc);
 	w->member_ops->set_hosts(w->member, &mc); /* the next step asks for the view */
 	agree_init(&w->agree, w->conf);
+	worker_close_moves(w);
+	if (worker_open_moves(w, now))
+		notices_alarm(&w->notices, (uint16_t)w->conf->host[w->conf->self].number,
+			      "no node is moved: no memory; restart resexd", now, wall_ns);
 	publish(w, now, wall_ns);
 	begin_links(w, from, now, wall_ns);
 }

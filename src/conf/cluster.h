@@ -105,7 +105,7 @@ struct cluster_balance {
 	int64_t service_ns;		 /* mean CPU time of a request; 0: measured */
 };
 
-enum cluster_reconf_mode { RECONF_OBSERVE };
+enum cluster_reconf_mode { RECONF_OBSERVE, RECONF_ACT };
 
 /* Whether nodes move between services, and how soon. Without "reconf" all are the defaults. */
 struct cluster_reconf {
@@ -232,6 +232,8 @@ void cluster_node_may(const struct cluster_conf *c, const struct cluster_node *n
 /* The next node of a service, after this one; NULL: the first. NULL: there is none. */
 const struct cluster_node *cluster_node_next(const struct cluster_conf *c, uint32_t service,
 					     const struct cluster_node *after);
+/* So many checks in a row are T. */
+uint32_t cluster_reconf_checks(const struct cluster_reconf *r);
 /* Is this host a balancer of the service? A service without a list has all hosts. */
 bool cluster_is_balancer(const struct cluster_conf *c, const struct cluster_service *s);
 /* How this host balances the service of this number; NULL: it does not. */

@@ -99,3 +99,8 @@ bool cluster_is_balancer(const struct cluster_conf *c, const struct cluster_serv
 	return hostset_empty(&s->balancers) ||
 	       hostset_has(&s->balancers, (uint32_t)c->host[c->self].number);
 }
+
+uint32_t cluster_reconf_checks(const struct cluster_reconf *r)
+{
+	return (uint32_t)((r->high_ns + r->check_ns - 1) / r->check_ns);
+}

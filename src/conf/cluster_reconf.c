@@ -14,7 +14,7 @@ enum { MARGIN_PERCENT_MAX = 500, BUDGET_MAX = 1000 };
 #define HOUR_NS (3600 * NS_PER_S)
 
 /* As enum cluster_reconf_mode. */
-static const char *const mode_names[] = { "observe", NULL };
+static const char *const mode_names[] = { "observe", "act", NULL };
 
 #define KEY(...) CONF_KEY(struct cluster_reconf, __VA_ARGS__)
 static const struct conf_key reconf_keys[] = {

@@ -23,7 +23,7 @@ struct call {
 	struct rings_ask ask;	  /* totals of rings, from the sampler */
 	struct policy_ask policy; /* the sampler, to take up a policy */
 	struct caps_ask caps;	  /* a snapshot with the change of guests */
-	uint64_t ticket;	  /* a lock that cluster_break is breaking; 0: none */
+	uint64_t ticket;	  /* of cluster_break or cluster_move; 0: none */
 	uint64_t reload;	  /* settings that come into force by cluster_reload; 0: none */
 	json_t *reply;		  /* what is replied then; NULL: none */
 	int exit;		  /* enum resex_exit of what failed */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * reconf: the methods service-list, why-move and history: how loaded the services of cluster.json
- * are, which node each would get now, and why not, and what was decided before (src/cluster).
+ * reconf: the methods service-list, why-move, move and history: how loaded the services of
+ * cluster.json are, which node each would get now, and why not; an order to move one; and what was
+ * decided before (src/cluster).
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -154,15 +156,20 @@ static const struct cluster_service *taker_of(const struct cluster *cl,
 	return NULL;
 }
 
-static json_t *why_node(const struct cluster *cl, const struct cluster_node *n)
+static json_t *why_node(const struct cluster *cl, const struct cluster_node *n, struct mono now)
 {
-	const struct cluster_service *of = cluster_service_at(cluster_conf(cl), n->service), *to;
+	const struct cluster_service *of, *to;
+	struct cluster_node_seen seen;
 	struct cluster_service_seen s = { .why = "" };
 	struct text t = { .n = 0 };
 	json_t *o = json_object();
 
+	cluster_node_see(cl, (uint32_t)(n - cluster_conf(cl)->node), now, &seen);
+	of = seen.service;
 	to = taker_of(cl, n, &s);
-	if (!of)
+	if (!of && cluster_conf(cl)->reconf.given && !seen.word_known)
+		add(&t, "its word was not read: see resex host-list for %s", seen.host->name);
+	else if (!of)
 		add(&t, "it serves no service: give it a \"service\" in nodes[] of cluster.json");
 	else if (s.note[0])
 		add(&t, "it stays at %s: nothing is decided: %s", of->name, s.note);
@@ -199,7 +206,103 @@ int cmd_why_move(struct call *c, const json_t *params, json_t **result)
 			"there is no service and no node \"%.64s\": see resex service-list "
 			"and node-list",
 			name);
-	*result = s ? why_service(cl, (uint32_t)(s - cluster_conf(cl)->service)) : why_node(cl, n);
+	*result = s ? why_service(cl, (uint32_t)(s - cluster_conf(cl)->service))
+		    : why_node(cl, n, c->now);
+	return 0;
+}
+
+/* --- move ----------------------------------------------------------------------------------- */
+
+/* What the order names, as indexes. False: c->exit and c->error say why. */
+static bool find_order(struct call *c, const struct cluster_conf *conf, const json_t *params,
+		       uint32_t *node, uint32_t *service)
+{
+	const char *n = json_string_value(json_object_get(params, "node"));
+	const char *s = json_string_value(json_object_get(params, "service"));
+	const struct cluster_node *of_n = n ? cluster_node_find(conf, n) : NULL;
+	const struct cluster_service *of_s = s ? cluster_service_find(conf, s) : NULL;
+
+	if (!n || !s)
+		call_fail(c, RESEX_USAGE, "give the name of a node and of a service");
+	else if (!of_n)
+		call_fail(c, RESEX_USAGE, "there is no node \"%.64s\": see resex node-list", n);
+	else if (!of_s)
+		call_fail(c, RESEX_USAGE, "there is no service \"%.64s\": see resex service-list",
+			  s);
+	if (!of_n || !of_s)
+		return false;
+	*node = (uint32_t)(of_n - conf->node);
+	*service = (uint32_t)(of_s - conf->service);
+	return true;
+}
+
+/* Each error of cluster_move() and cluster_move_result(), and what to do about it. */
+static int move_failed(struct call *c, const char *node, const char *service, int rc,
+		       const char *why)
+{
+	switch (rc) {
+	case -EOPNOTSUPP:
+		return call_fail(c, RESEX_FAILURE,
+				 "nodes stay where they are: cluster.json has no \"reconf\"");
+	case -EPERM:
+		return call_fail(c, RESEX_FAILURE, "%s is not moved: %s", node,
+				 *why ? why : "this host is in no quorum: see resex host-list");
+	case -EBUSY:
+	case -EAGAIN:
+		return call_fail(c, RESEX_BUSY,
+				 "%s is not moved: another move, a lock-break or a cluster-reload "
+				 "is under way: try again",
+				 node);
+	case -EALREADY:
+		return call_fail(c, RESEX_FAILURE, "%s serves %s already", node, service);
+	case -EACCES:
+		return call_fail(c, RESEX_FAILURE,
+				 "%s may not serve %s: see its \"only\" in nodes[] of cluster.json",
+				 node, service);
+	case -ENODATA:
+		return call_fail(c, RESEX_FAILURE,
+				 "which service %s serves is not known: see resex node-list", node);
+	default:
+		return call_fail(c, RESEX_FAILURE, "%s is not moved: %s", node,
+				 rc > 0 ? cluster_move_text(rc) : strerror(-rc));
+	}
+}
+
+static json_t *moved_row(const json_t *params, bool dry_run)
+{
+	json_t *o = json_object();
+
+	put_s(o, "node", json_string_value(json_object_get(params, "node")));
+	put_s(o, "service", json_string_value(json_object_get(params, "service")));
+	put_b(o, "moved", !dry_run);
+	return o;
+}
+
+/* Called again until the move has ended, as cmd_lock_break. */
+int cmd_move(struct call *c, const json_t *params, json_t **result)
+{
+	bool dry_run = json_is_true(json_object_get(params, "dry_run"));
+	struct cluster *cl = cluster_of(c);
+	uint32_t node, service;
+	char why[192] = "";
+	int rc;
+
+	if (!cl || !find_order(c, cluster_conf(cl), params, &node, &service))
+		return c->exit;
+	if (c->ticket) {
+		rc = cluster_move_result(cl, c->ticket);
+		if (rc == -EINPROGRESS)
+			return CALL_LATER;
+		c->ticket = 0;
+	} else {
+		rc = cluster_move(cl, node, service, c->now, dry_run ? NULL : &c->ticket, why);
+		if (!rc && !dry_run)
+			return CALL_LATER;
+	}
+	if (rc && !cluster_moved(rc))
+		return move_failed(c, cluster_conf(cl)->node[node].name,
+				   cluster_conf(cl)->service[service].name, rc, why);
+	*result = moved_row(params, dry_run);
 	return 0;
 }
 

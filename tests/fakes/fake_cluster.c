@@ -316,3 +316,31 @@ int cluster_reload_result(struct cluster *c, uint64_t ticket)
 	c->reload_after--;
 	return -EINPROGRESS;
 }
+
+/* The answers are those of cluster_break. */
+int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono now,
+		 uint64_t *ticket, char why[static 192])
+{
+	(void)now;
+	c->ordered[0] = node;
+	c->ordered[1] = service;
+	strcpy(why, c->break_rc == -EPERM ? "xen2 was not read yet" : "");
+	if (!c->break_rc && ticket)
+		*ticket = ++c->ticket;
+	return c->break_rc;
+}
+
+int cluster_move_result(const struct cluster *c, uint64_t ticket)
+{
+	return cluster_break_result(c, ticket);
+}
+
+bool cluster_moved(int rc)
+{
+	return rc == 1;
+}
+
+const char *cluster_move_text(int rc)
+{
+	return rc == 2 ? "its locks are held" : "?";
+}

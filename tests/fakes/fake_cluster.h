@@ -25,10 +25,11 @@ struct cluster {
 	struct region_guest guest[3];
 	bool quorate;
 	const char *note;
-	int break_rc;  /* of cluster_break */
-	int result_rc; /* of cluster_break_result, after so many -EINPROGRESS: */
+	int break_rc;  /* of cluster_break and cluster_move */
+	int result_rc; /* of both their results, after so many -EINPROGRESS: */
 	uint32_t result_after;
-	uint64_t ticket; /* of the newest */
+	uint32_t ordered[2]; /* of cluster_move: node and service */
+	uint64_t ticket;     /* of the newest */
 	bool forced;
 	/* Of cluster_read_again: what it returns, with the error's text or the settings. */
 	int read_rc;

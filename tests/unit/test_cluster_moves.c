@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * cluster_moves: three hosts are nodes, one of web and two of mail, and host 1 balances web. It
- * only observes: what it would move, why, and what that would have brought.
+ * cluster_moves: three hosts are nodes, one of web and two of mail, and host 1 balances web. First
+ * it only observes: what it would move, why, and what that would have brought. Then it acts.
  */
 #include <string.h>
 
@@ -188,6 +188,22 @@ RIG_TEST(budget__counts_what_would_be_moved)
 	assert_int_equal(cluster_history(s->at[1].c, 0)->id, 2);
 }
 
+RIG_TEST(load__counts_from_its_second_record_on)
+{
+	struct sites *s = open_sites(state, RECONF(""));
+
+	load[2] = -1;
+	site_until(s, seen(s, 1, 0).known == 1 && seen(s, 1, 1).known == 1);
+	load[2] = 300;
+	while (seen(s, 1, 1).known < 2) {
+		struct cluster_node_seen n;
+
+		cluster_node_see(s->at[1].c, 1, s->now, &n);
+		sites_ms(s);
+		assert_true(seen(s, 1, 1).known == 1 || n.index >= 0);
+	}
+}
+
 RIG_TEST(load__that_is_stale__is_no_reason)
 {
 	struct sites *s = open_sites(state, RECONF(""));
@@ -292,4 +308,164 @@ RIG_TEST(settings__of_a_reload__are_decided_by)
 	assert_true(says(s, "no-gain") && seen(s, 1, 0).wait_ns > 0);
 	assert_string_equal(seen(s, 1, 0).donor->name, "mail");
 	assert_null(cluster_history(s->at[1].c, 0));
+}
+
+/* --- acting --------------------------------------------------------------------------- */
+
+#define ACT RECONF(", \"mode\": \"act\"")
+
+static const char *serves(struct sites *s, int host, uint32_t node)
+{
+	struct cluster_node_seen x;
+
+	cluster_node_see(s->at[host].c, node, s->now, &x);
+	return x.service && x.kept ? x.service->name : "";
+}
+
+static bool all_see(struct sites *s, uint32_t node, const char *service)
+{
+	for (int i = 1; i <= SITES; i++)
+		if (strcmp(serves(s, i, node), service) != 0)
+			return false;
+	return true;
+}
+
+static bool ended(struct sites *s, const char *outcome)
+{
+	const struct cluster_move *m = cluster_history(s->at[1].c, 0);
+
+	return m && !strcmp(m->outcome, outcome);
+}
+
+RIG_TEST(act__moves_the_node__all_hosts_see_it__and_it_stays_after_restarts)
+{
+	struct sites *s = open_sites(state, ACT);
+	const struct cluster_move *m;
+
+	site_until(s, all_see(s, 1, "mail"));
+	load[1] = 1800;
+	load[2] = 100;
+	site_until(s, cluster_history(s->at[1].c, 0));
+	site_until(s, ended(s, "moved"));
+	m = cluster_history(s->at[1].c, 0);
+	assert_string_equal(m->node, "n2");
+	assert_string_equal(m->why, "load");
+	assert_true(site_has_event(s, 1, "reconf", "moved node n2 from mail to web (load)"));
+	load[2] = 1800;
+	site_until(s, all_see(s, 1, "web"));
+	site_until(s, seen(s, 1, 0).nodes == 2);
+	/* T begins again: nothing is asked for before */
+	sites_pass(s, 3 * NS_PER_S);
+	assert_in_range(seen(s, 1, 0).high_ns, NS_PER_S, 3500 * MS);
+	assert_null(cluster_history(s->at[1].c, 1));
+	load[1] = load[2] = 300;
+	sites_pass(s, 6 * NS_PER_S);
+	assert_null(cluster_history(s->at[1].c, 1));
+	for (int i = 1; i <= SITES; i++) {
+		site_kill(s, i);
+		sites_pass(s, NS_PER_S);
+		open_site(s, i);
+	}
+	site_until(s, all_see(s, 1, "web") && all_see(s, 0, "web") && all_see(s, 2, "mail"));
+	site_until(s, cluster_history(s->at[1].c, 0));
+	assert_true(ended(s, "moved"));
+}
+
+static int order(struct sites *s, int host, uint32_t node, uint32_t service, uint64_t *ticket)
+{
+	char why[192];
+
+	return cluster_move(s->at[host].c, node, service, s->now, ticket, why);
+}
+
+static int result(struct sites *s, int host, uint64_t ticket)
+{
+	site_until(s, cluster_move_result(s->at[host].c, ticket) != -EINPROGRESS);
+	return cluster_move_result(s->at[host].c, ticket);
+}
+
+RIG_TEST(order__moves_a_node_whatever_the_load__by_any_host__or_says_why_not)
+{
+	struct sites *s = open_sites(state, RECONF(""));
+	uint64_t ticket, other;
+	char why[192];
+
+	assert_int_equal(cluster_move(s->at[2].c, 1, 0, s->now, &ticket, why), -EPERM);
+	assert_true(*why);
+	for (int i = 1; i <= SITES; i++)
+		site_until(s, seen(s, i, 0).known == 1 && seen(s, i, 1).known == 2);
+	assert_int_equal(order(s, 2, 0, 0, &ticket), -EALREADY);
+	assert_int_equal(order(s, 2, 1, 0, &ticket), 0);
+	assert_int_equal(order(s, 2, 2, 0, &other), -EBUSY);
+	assert_true(cluster_moved(result(s, 2, ticket)));
+	site_until(s, all_see(s, 1, "web"));
+	assert_string_equal(cluster_history(s->at[2].c, 0)->why, "order");
+	/* mail keeps its minimum of one node */
+	assert_int_equal(order(s, 1, 2, 0, &ticket), 0);
+	assert_string_equal(cluster_move_text(result(s, 1, ticket)),
+			    "no service has a node to spare and less load");
+	site_until(s, ended(s, "no-donor"));
+	assert_true(site_has_event(s, 1, "reconf", "node n3 stays in mail, not web: no service"));
+	assert_true(all_see(s, 2, "mail"));
+	/* and back */
+	assert_int_equal(order(s, 3, 1, 1, &ticket), 0);
+	assert_true(cluster_moved(result(s, 3, ticket)));
+	site_until(s, all_see(s, 1, "mail"));
+}
+
+/* As a host that dies while it holds the lock of web at host 1. */
+static void hold_lock(struct sites *s, uint16_t host, uint64_t word)
+{
+	const struct transport_op op = { .kind = TRANSPORT_CAS64,
+					 .host = 1,
+					 .part = TRANSPORT_WORDS,
+					 .offset = region_lock_offset(1),
+					 .compare = word,
+					 .value = region_word(host, region_word_seq(word) + 1),
+					 .tag = UINT64_MAX,
+					 .deadline = mono_add(s->now, NS_PER_S) };
+
+	assert_int_equal(transport_post(s->at[host].c->worker.t, &op, 1, s->now, NULL), 1);
+}
+
+RIG_TEST(move__and_a_break_or_a_reload__wait_for_each_other)
+{
+	struct sites *s = open_sites(state, ACT);
+	uint64_t ticket, other;
+
+	site_until(s, seen(s, 1, 0).known == 1 && seen(s, 1, 1).known == 2);
+	assert_int_equal(order(s, 1, 1, 0, &ticket), 0);
+	assert_int_equal(cluster_break(s->at[1].c, 0, true, &other), 0);
+	assert_int_equal(result(s, 1, other), -EAGAIN);
+	assert_true(cluster_moved(result(s, 1, ticket)));
+	site_until(s, all_see(s, 1, "web"));
+	assert_int_equal(order(s, 1, 1, 1, &ticket), 0);
+	assert_int_equal(
+		site_reload(s, 1, SITES, RECONF(", \"margin\": \"500%\""), SERVICES, &other), 0);
+	site_until(s, cluster_reload_result(s->at[1].c, other) == 0);
+	assert_true(cluster_moved(cluster_move_result(s->at[1].c, ticket)));
+	assert_true(ended(s, "moved"));
+	/* after the reload moves go on, with tags of their own */
+	site_until(s, all_see(s, 1, "mail") && seen(s, 1, 0).known == 1);
+	assert_int_equal(order(s, 1, 1, 0, &ticket), 0);
+	assert_true(cluster_moved(result(s, 1, ticket)));
+	site_until(s, all_see(s, 1, "web"));
+	hold_lock(s, 2, site_lock(s, 1, 0).word);
+	site_until(s, region_word_id(site_lock(s, 1, 0).word) == 2);
+	assert_int_equal(cluster_break(s->at[1].c, 0, true, &other), 0);
+	assert_int_equal(order(s, 1, 1, 1, &ticket), 0);
+	assert_int_equal(result(s, 1, ticket), -EAGAIN);
+	site_until(s, ended(s, "not-begun"));
+	assert_int_equal(result(s, 1, other), 0);
+}
+
+RIG_TEST(node__whose_host_is_gone__is_not_moved)
+{
+	struct sites *s = open_sites(state, ACT);
+	uint64_t ticket;
+
+	site_until(s, seen(s, 1, 0).known == 1 && seen(s, 1, 1).known == 2);
+	site_kill(s, 2);
+	site_until(s, site_sees(s, 1, 2).state == CLUSTER_DOWN);
+	assert_int_equal(order(s, 1, 1, 0, &ticket), -ENODATA);
 }

@@ -119,3 +119,57 @@ WITH_CALL(history__shows_the_moves_of_a_service_and_a_time)
 	assert_int_equal(json_array_size(json_object_get(r, "moves")), 0);
 	assert_fails(*state, "history", "'service':'x'", RESEX_USAGE, "there is no service \"x\"");
 }
+
+/* --- move ----------------------------------------------------------------------------- */
+
+WITH_CALL(move__is_waited_for__a_dry_run_is_not)
+{
+	struct cluster *c = with_cluster(*state);
+	const json_t *r;
+
+	c->result_after = 3;
+	c->result_rc = 1;
+	r = ask(*state, "move", "'node':'n2','service':'mail'");
+	assert_true(json_is_true(json_object_get(r, "moved")));
+	assert_string_equal(str(r, "node"), "n2");
+	assert_string_equal(str(r, "service"), "mail");
+	assert_true(c->ordered[0] == 1 && c->ordered[1] == 1);
+	assert_int_equal(c->ticket, 1);
+	assert_int_equal(c->result_after, 0);
+	r = ask(*state, "move", "'node':'n1','service':'mail','dry_run':true");
+	assert_true(json_is_false(json_object_get(r, "moved")));
+	assert_true(c->ordered[0] == 0 && c->ticket == 1);
+}
+
+WITH_CALL(move__refused__says_why_and_what_to_do)
+{
+	static const struct {
+		int begin, end, exit;
+		const char *says;
+	} rows[] = {
+		{ -EOPNOTSUPP, 0, RESEX_FAILURE, "cluster.json has no \"reconf\"" },
+		{ -EPERM, 0, RESEX_FAILURE, "n1 is not moved: xen2 was not read yet" },
+		{ -EBUSY, 0, RESEX_BUSY, "try again" },
+		{ -EALREADY, 0, RESEX_FAILURE, "n1 serves web already" },
+		{ -EACCES, 0, RESEX_FAILURE, "n1 may not serve web: see its \"only\"" },
+		{ -ENODATA, 0, RESEX_FAILURE, "is not known: see resex node-list" },
+		{ 0, -EAGAIN, RESEX_BUSY, "try again" },
+		{ 0, -EPERM, RESEX_FAILURE, "no quorum" },
+		{ 0, 2, RESEX_FAILURE, "n1 is not moved: its locks are held" },
+		{ 0, -ENOENT, RESEX_FAILURE, "No such file" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct cluster *c = with_cluster(*state);
+
+		c->break_rc = rows[i].begin;
+		c->result_rc = rows[i].end;
+		c->result_after = 1;
+		assert_refused(*state, "move", "'node':'n1','service':'web'", rows[i].exit,
+			       PROTO_E_SERVER - rows[i].exit, rows[i].says);
+	}
+	assert_fails(*state, "move", "'node':'n9','service':'web'", RESEX_USAGE, "no node \"n9\"");
+	assert_fails(*state, "move", "'node':'n1','service':'wbe'", RESEX_USAGE,
+		     "no service \"wbe\"");
+	assert_fails(*state, "move", "'node':'n1'", RESEX_USAGE, "a node and of a service");
+}
