@@ -93,7 +93,10 @@ void reconf_options_plan(const struct reconf_options *o, uint32_t cluster, struc
 		p->over = o->over;
 }
 
-/* Numbers from 1 to most, apart by this character. How many; 0: it is no such list. */
+/*
+ * Read a list of numbers from 1 to most. The character apart is between two of them. Returns how
+ * many there are; 0: text is no such list, or has more than room.
+ */
 static uint32_t numbers(const char *text, char apart, long most, uint32_t *list, uint32_t room)
 {
 	uint32_t n = 0;
