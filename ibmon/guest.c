@@ -426,6 +426,7 @@ int guest_refresh(struct guest_mon *g, struct mono now)
 {
 	struct walk w = { g, now };
 	bool changed, later, may_release;
+	struct registry_qps qps;
 	int rc;
 
 	g->now = now;
@@ -437,6 +438,8 @@ int guest_refresh(struct guest_mon *g, struct mono now)
 	for (uint32_t i = 0; i < GUEST_PAGES_MAX; i++)
 		g->page[i].used = false;
 	rc = registry_walk(g->registry, &g->lim, walk_page, &w, g->reg);
+	if (!rc)
+		rc = registry_qps(g->registry, &qps);
 	budget_spend(&g->walk_budget, now, pages_used(g) / GUEST_WALK_PAGES);
 	free_pages(g, true);
 	if (rc)
@@ -446,7 +449,7 @@ int guest_refresh(struct guest_mon *g, struct mono now)
 	g->backoff_ns = 0;
 	g->next_walk = mono_add(now, GUEST_WALK_MIN_MS * NS_PER_MS);
 	g->generation = g->reg->generation;
-	missed_walk(&g->missed, g->reg, registry_unseen(g->registry));
+	missed_walk(&g->missed, g->reg, qps.unseen);
 	may_release = !guest_reap_pending(g);
 	changed = reconcile_rings(g, now);
 	if (!guest_reap_pending(g))

@@ -54,6 +54,8 @@ void guest_gone(const struct guest_mon *g, struct ring_totals *t)
 
 void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st)
 {
+	struct registry_qps qps;
+
 	memset(st, 0, sizeof(*st));
 	g->now = now;
 	st->attached = g->registry != NULL;
@@ -86,9 +88,9 @@ void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st)
 	for (uint32_t i = 0; i < g->rings; i++)
 		if (g->ring[i]->ring && ring_was_read(g->ring[i]->ring))
 			missed_read(&g->missed, g->ring[i]->desc.id);
-	if (g->registry) {
-		missed_unseen(&g->missed, registry_unseen(g->registry));
-		st->unpublished = registry_unpublished(g->registry);
+	if (g->registry && !registry_qps(g->registry, &qps)) {
+		missed_unseen(&g->missed, qps.unseen);
+		st->unpublished = qps.unpublished;
 	}
 	st->qps_read = missed_count_read(&g->missed);
 	st->qps_missed = g->missed.missed;

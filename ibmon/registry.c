@@ -327,16 +327,18 @@ uint64_t registry_heartbeat(const volatile void *page)
 	return guest_read64(p + offsetof(struct guest_registry, heartbeat));
 }
 
-uint64_t registry_unseen(const volatile void *page)
+/* The magic is read last: it says that the figures before it were those of a registry. */
+int registry_qps(const volatile void *page, struct registry_qps *out)
 {
 	const volatile uint8_t *p = (const volatile uint8_t *)page;
+	struct registry_qps q = {
+		.unseen = guest_read64(p + offsetof(struct guest_registry, qps_unseen)),
+		.unpublished = guest_read32(p + offsetof(struct guest_registry, qps_unpublished)),
+	};
 
-	return guest_read64(p + offsetof(struct guest_registry, qps_unseen));
-}
-
-uint32_t registry_unpublished(const volatile void *page)
-{
-	const volatile uint8_t *p = (const volatile uint8_t *)page;
-
-	return guest_read32(p + offsetof(struct guest_registry, qps_unpublished));
+	guest_copy_barrier();
+	if (guest_read32(p + offsetof(struct guest_registry, magic)) != GUEST_REGISTRY_MAGIC)
+		return -EBADMSG;
+	*out = q;
+	return 0;
 }

@@ -66,13 +66,23 @@ static inline uint32_t registry_generation(const volatile void *page)
 	return guest_read32(p + offsetof(struct guest_registry, generation));
 }
 
-/* Each reads one cache line: is the generation different from gen? The heartbeat; qps_*. */
+/* Each reads one cache line: is the generation different from gen? The heartbeat. */
 static inline bool registry_changed(const volatile void *page, uint32_t gen)
 {
 	return registry_generation(page) != gen;
 }
 uint64_t registry_heartbeat(const volatile void *page);
-uint64_t registry_unseen(const volatile void *page);
-uint32_t registry_unpublished(const volatile void *page);
+
+/* As in struct guest_registry. */
+struct registry_qps {
+	uint64_t unseen;
+	uint32_t unpublished;
+};
+
+/*
+ * It reads one cache line, too. 0; -EBADMSG: the page holds no registry: its agent was killed, for
+ * example, and the guest uses the page for something else.
+ */
+int registry_qps(const volatile void *page, struct registry_qps *out);
 
 #endif

@@ -94,9 +94,10 @@ src/control/*          src/control/ policies/policies.h src/core/ src/util/ src/
 src/engine/*           src/engine/ src/core/ src/util/ src/conf/ src/tick/ src/guests/guests.h src/cluster/cluster.h src/control/server.h src/hv/hv.h config.h @libc event2/
 src/lab/load_read*     src/lab/load_read.h src/core/ src/sim/web.h src/shared/peers.h src/transport/sim/sim.h @libc
 src/lab/load_log*      src/lab/load_log.h src/sim/web.h src/util/file.h @libc
-src/lab/load*          src/lab/load.h src/lab/load_cmd.h src/lab/load_read.h src/lab/load_log.h src/core/ src/load/index.h src/reconf/balance.h src/sim/web.h src/cli/table.h src/util/cmdline.h resex/exit.h config.h @libc jansson.h
+src/lab/load*          src/lab/load.h src/lab/load_cmd.h src/lab/lab_cmd.h src/lab/load_read.h src/lab/load_log.h src/core/ src/load/index.h src/reconf/balance.h src/sim/web.h src/cli/table.h resex/exit.h @libc jansson.h
 src/lab/reconf_balancer* src/lab/reconf_balancer.h src/reconf/decide.h src/reconf/move.h resex/load_abi.h @pure
-src/lab/reconf*        src/lab/reconf.h src/lab/reconf_balancer.h src/lab/reconf_cmd.h src/core/ src/shared/region.h src/sim/web.h src/sim/words.h src/cli/table.h src/util/cmdline.h resex/exit.h config.h @libc jansson.h
+src/lab/reconf*        src/lab/reconf.h src/lab/reconf_balancer.h src/lab/reconf_cmd.h src/lab/lab_cmd.h src/core/ src/shared/region.h src/sim/web.h src/sim/words.h src/cli/table.h resex/exit.h @libc jansson.h
+src/lab/lab_cmd*       src/lab/lab_cmd.h src/util/cmdline.h resex/exit.h config.h @libc jansson.h
 src/lab/main*          src/lab/load_cmd.h src/lab/reconf_cmd.h resex/exit.h config.h @libc
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc
 src/daemon/*           src/daemon/ src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/guests/journal.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
@@ -371,6 +372,7 @@ src/lab/load_plant.c|#include "src/sim/web_priv.h"|may not include src/sim/web_p
 src/lab/load_plant.c|#include "src/shared/peers.h"|may not include src/shared/peers.h
 src/lab/load_read_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
 src/lab/load_log_plant.c|#include "src/lab/load.h"|may not include src/lab/load.h
+src/lab/lab_cmd_plant.c|#include "src/lab/load.h"|may not include src/lab/load.h
 src/lab/main_plant.c|#include "src/sim/web.h"|may not include src/sim/web.h
 src/sim/web_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
 src/reconf/balance_plant.c|#include "src/load/index.h"|may not include src/load/index.h

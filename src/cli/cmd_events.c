@@ -5,7 +5,6 @@
  */
 #include <poll.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "resex/exit.h"
 #include "src/cli/cmds.h"
@@ -13,17 +12,12 @@
 
 enum { FOLLOW_MS = 300 }; /* soon enough for people, and next to no load on resexd */
 
-/* In local time, as journalctl(1) and xl(1) do: operators compare with both. */
 static void print_event(const json_t *e)
 {
 	json_int_t ns = json_integer_value(json_object_get(e, "time_ns"));
-	time_t t = (time_t)(ns / 1000000000);
-	struct tm tm;
-	char when[32];
+	char when[REQUEST_TIME_MAX];
 
-	localtime_r(&t, &tm);
-	strftime(when, sizeof(when), "%F %T", &tm);
-	printf("%s.%03d  %-16s %-12s %s\n", when, (int)(ns / 1000000 % 1000),
+	printf("%s.%03d  %-16s %-12s %s\n", local_time(ns, when), (int)(ns / 1000000 % 1000),
 	       json_string_value(json_object_get(e, "guest")),
 	       json_string_value(json_object_get(e, "kind")),
 	       json_string_value(json_object_get(e, "text")));

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "resex/exit.h"
 #include "src/cli/cmds.h"
@@ -86,16 +85,12 @@ static long long seconds_of(const char *text)
 	return -1;
 }
 
-/* In local time, as events are shown. */
 static void set_time(json_t *move)
 {
-	time_t t = (time_t)(json_integer_value(json_object_get(move, "time_ns")) / 1000000000);
-	struct tm tm;
-	char when[32];
+	json_int_t ns = json_integer_value(json_object_get(move, "time_ns"));
+	char when[REQUEST_TIME_MAX];
 
-	localtime_r(&t, &tm);
-	strftime(when, sizeof(when), "%F %T", &tm);
-	json_object_set_new(move, "time", json_string(when));
+	json_object_set_new(move, "time", json_string(local_time(ns, when)));
 }
 
 static void print_history(json_t *r)

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "resex/exit.h"
 
@@ -112,4 +113,14 @@ int request_row(struct cli *c, const char *method, const char *what, const char 
 	}
 	json_decref(r);
 	return rc;
+}
+
+const char *local_time(json_int_t ns, char text[static REQUEST_TIME_MAX])
+{
+	time_t t = (time_t)(ns / 1000000000);
+	struct tm tm;
+
+	localtime_r(&t, &tm);
+	strftime(text, REQUEST_TIME_MAX, "%F %T", &tm);
+	return text;
 }

@@ -39,4 +39,11 @@ int request_rows(struct cli *c, const char *method, json_t *params, const char *
 int request_row(struct cli *c, const char *method, const char *what, const char *flag, bool set,
 		const struct column *cols);
 
+enum { REQUEST_TIME_MAX = 32 };
+/*
+ * Write the wall clock's time, ns, to text: in local time and whole seconds. journalctl(1) and
+ * xl(1) show local time, too, and operators compare with both. Returns text.
+ */
+const char *local_time(json_int_t ns, char text[static REQUEST_TIME_MAX]);
+
 #endif

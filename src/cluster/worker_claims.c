@@ -32,8 +32,9 @@ static void compare(struct worker *w, struct guest_node *g, const struct load_re
 }
 
 /*
- * There is no page. A guest that disagreed must still agree for as long when it shows one again:
- * else it would withdraw its page to be believed sooner.
+ * The guest has no load page. A guest that disagreed goes on to disagree: when it has a page again,
+ * it must agree in LOAD_AGREE_GOOD windows. Otherwise it could withdraw its page to be believed
+ * sooner.
  */
 static void forget(struct guest_node *g)
 {

@@ -11,7 +11,10 @@
 #include "src/cluster/cluster_priv.h"
 #include "src/load/index.h"
 
-enum { LOOKS_ONCE = 32 };
+enum {
+	LOOKS_ONCE = 32,
+	LOOK_ROUNDS = 8, /* of which a look speaks, at most */
+};
 
 static bool has_several(const struct guest_node *g)
 {
@@ -34,8 +37,23 @@ static int make_room(struct guest_node *g, uint32_t n)
 	return 0;
 }
 
+/*
+ * A look speaks of so much time at most: of some rounds of looks at all VCPUs. When the host held
+ * the thread up, a guest may have slept most of the time, and would seem to have waited for a CPU.
+ */
+static int64_t most_of_look(const struct worker *w)
+{
+	uint32_t looks = 0;
+
+	for (uint32_t i = 0; i < w->guest_nodes; i++)
+		if (has_several(&w->guest_node[i]))
+			looks += w->guest_node[i].figures.vcpus + 1; /* the last one finds none */
+	return w->conf->load.period_ns * LOOK_ROUNDS * (looks / LOOKS_ONCE + 1);
+}
+
 /* Look at VCPU n. False: the guest has no VCPU n, or memory is missing. */
-static bool look_at(struct worker *w, struct guest_node *g, uint32_t n, struct mono now)
+static bool look_at(struct worker *w, struct guest_node *g, uint32_t n, struct mono now,
+		    int64_t most_ns)
 {
 	struct guest_vcpu *c;
 	struct hv_vcpu v;
@@ -46,6 +64,8 @@ static bool look_at(struct worker *w, struct guest_node *g, uint32_t n, struct m
 	c = &g->vcpu[n];
 	since = mono_sub(now, c->at); /* at the first look of no meaning: it begins the times */
 	c->at = now;
+	if (since > most_ns)
+		since = most_ns;
 	/* In a paused domain, VCPUs that are not blocked do not wait either. */
 	if (v.online && !v.blocked && !g->rests)
 		c->runnable_ns += (uint64_t)since;
@@ -55,6 +75,7 @@ static bool look_at(struct worker *w, struct guest_node *g, uint32_t n, struct m
 
 void worker_vcpus(struct worker *w, struct mono now)
 {
+	int64_t most_ns = most_of_look(w);
 	uint32_t looks = 0;
 
 	/* One round at most: no VCPU is looked at twice. */
@@ -63,7 +84,7 @@ void worker_vcpus(struct worker *w, struct mono now)
 		bool more = has_several(g);
 
 		for (; more && looks < LOOKS_ONCE; looks++) {
-			more = look_at(w, g, g->next_vcpu, now);
+			more = look_at(w, g, g->next_vcpu, now, most_ns);
 			g->next_vcpu++;
 		}
 		if (more)

@@ -117,7 +117,10 @@ uint64_t cluster_service_digest(const struct cluster_service *s)
 	return end(&ctx);
 }
 
-/* As the file gives share: the number of nodes, its default, is no setting of the service. */
+/*
+ * share must be as in the file: UINT64_MAX if the file does not give it. The default is the number
+ * of nodes, and that number is no setting of the service.
+ */
 uint64_t cluster_service_more(const struct cluster_service *s)
 {
 	struct sha256_ctx ctx;

@@ -8,17 +8,17 @@
 
 #include <jansson.h>
 
+#include "src/lab/lab_cmd.h"
 #include "src/lab/load.h"
 #include "src/lab/load_log.h"
 
 struct load_options {
 	struct load_plan plan;
 	uint32_t seeds;
-	bool json;
-	const char *figures;  /* a folder; NULL: none */
-	const char *workload; /* as given; NULL: it was not */
-	bool given[128];      /* options, by letter */
-	struct load_log log;  /* of a workload "log:FILE"; n 0: it is another */
+	struct lab_out out;
+	const char *workload;	 /* as given; NULL: it was not */
+	bool given[LAB_LETTERS]; /* options that are numbers, by letter */
+	struct load_log log;	 /* of a workload "log:FILE"; n 0: it is another */
 };
 
 /*

@@ -35,40 +35,9 @@ struct sweep {
 	void (*compare)(struct figures *f);
 };
 
-static FILE *begin(const struct figures *f, const char *name, const char *ending)
-{
-	char path[4096];
-	int n = snprintf(path, sizeof(path), "%s/%s%s", f->o->figures, name, ending);
-	FILE *file;
-
-	if (n >= (int)sizeof(path))
-		errno = ENAMETOOLONG;
-	file = n < (int)sizeof(path) ? fopen(path, "w") : NULL;
-	if (!file)
-		fprintf(stderr, "resex-lab: %s%s cannot be written to \"%.200s\": %s\n", name,
-			ending, f->o->figures, strerror(errno));
-	return file;
-}
-
-/* The exit code, if that of what was written before is rc. */
-static int end(FILE *file, const char *name, int rc)
-{
-	bool bad = ferror(file) != 0;
-
-	if (!fclose(file) && !bad)
-		return rc;
-	fprintf(stderr, "resex-lab: %s is not whole: %s\n", name, strerror(errno));
-	return RESEX_FAILURE;
-}
-
-static void head(FILE *file, const char *x)
-{
-	fprintf(file, "# SIMULATED: man resex-lab\n\"%s\"", x);
-}
-
 static void heads(FILE *file, const char *x)
 {
-	head(file, x);
+	lab_figure_head(file, x);
 	for (int i = 0; i < POLICIES; i++)
 		fprintf(file, " \"%s\"", load_policy_names[i]);
 	fputc('\n', file);
@@ -130,7 +99,7 @@ static const struct sweep sweeps[] = {
 
 static int sweep(struct figures *f, const struct sweep *fig)
 {
-	FILE *file = begin(f, fig->name, ".dat");
+	FILE *file = lab_figure_begin(f->o->out.figures, fig->name, ".dat");
 	int rc = file ? RESEX_OK : RESEX_FAILURE;
 
 	if (!file)
@@ -150,7 +119,7 @@ static int sweep(struct figures *f, const struct sweep *fig)
 		if (!k && fig->compare)
 			fig->compare(f);
 	}
-	return end(file, fig->name, rc);
+	return lab_figure_end(file, fig->name, rc);
 }
 
 /* --- figure 4 --------------------------------------------------------------------- */
@@ -170,7 +139,7 @@ enum { SOURCES = sizeof(sources) / sizeof(sources[0]) };
 static int accuracy(struct figures *f)
 {
 	struct load_accuracy *a = malloc(sizeof(*a));
-	FILE *file = begin(f, "figure4", ".dat");
+	FILE *file = lab_figure_begin(f->o->out.figures, "figure4", ".dat");
 	struct load_plan p = f->o->plan;
 	double error[LOAD_SOURCES] = { 0 };
 	int rc = a && file ? 0 : -ENOMEM;
@@ -178,7 +147,7 @@ static int accuracy(struct figures *f)
 	for (uint32_t k = 0; !rc && k < f->o->seeds; k++, p.web.seed++) {
 		rc = load_accuracy(&p, a);
 		if (!rc && !k) {
-			head(file, "s");
+			lab_figure_head(file, "s");
 			fputs(" \"truth\" \"ULM\" \"KLM\" \"hv\"\n", file);
 			for (uint32_t i = 0; i < a->points; i++) {
 				fprintf(file, "%g %u", (i + 1) * 0.01, a->truth[i]);
@@ -195,7 +164,8 @@ static int accuracy(struct figures *f)
 	for (int j = 0; !rc && j < SOURCES; j++)
 		compare(f, 4, sources[j].what, error[j], sources[j].paper);
 	free(a);
-	return file ? end(file, "figure4", rc ? RESEX_FAILURE : RESEX_OK) : RESEX_FAILURE;
+	return file ? lab_figure_end(file, "figure4", rc ? RESEX_FAILURE : RESEX_OK)
+		    : RESEX_FAILURE;
 }
 
 /* --- figure 7 --------------------------------------------------------------------- */
@@ -204,12 +174,12 @@ static int accuracy(struct figures *f)
 static int shared(struct figures *f)
 {
 	static const uint32_t other[] = { 100, 250, 500, 750 };
-	FILE *file = begin(f, "figure7", ".dat");
+	FILE *file = lab_figure_begin(f->o->out.figures, "figure7", ".dat");
 	int rc = file ? RESEX_OK : RESEX_FAILURE;
 
 	if (!file)
 		return rc;
-	head(file, "alpha of the other site");
+	lab_figure_head(file, "alpha of the other site");
 	for (int i = LOAD_BY_ROUND_ROBIN; i < POLICIES; i++)
 		fprintf(file, " \"%s, 0.9\" \"%s, other\"", load_policy_names[i],
 			load_policy_names[i]);
@@ -235,7 +205,7 @@ static int shared(struct figures *f)
 		compare(f, 7, "ULM over random, site of alpha 0.1, %",
 			t[LOAD_BY_ULM].site_gain[1] / 10.0, "9");
 	}
-	return end(file, "figure7", rc);
+	return lab_figure_end(file, "figure7", rc);
 }
 
 /* --- figure 8 --------------------------------------------------------------------- */
@@ -244,7 +214,7 @@ static int shared(struct figures *f)
 static int variance(struct figures *f)
 {
 	const struct load_sum *t = f->s->policy;
-	FILE *file = begin(f, "figure8", ".dat");
+	FILE *file = lab_figure_begin(f->o->out.figures, "figure8", ".dat");
 	struct load_plan p = f->o->plan;
 	int rc;
 
@@ -263,7 +233,7 @@ static int variance(struct figures *f)
 		compare(f, 8, "variance of KLM, of that of random",
 			(double)t[LOAD_BY_KLM].variance / (double)t[LOAD_BY_RANDOM].variance,
 			"almost 0.5");
-	return end(file, "figure8", rc);
+	return lab_figure_end(file, "figure8", rc);
 }
 
 /* --- all -------------------------------------------------------------------------- */
@@ -301,12 +271,12 @@ static const char script[] = "# SIMULATED: gnuplot figures.gp draws figure4.svg 
 
 static int write_script(struct figures *f)
 {
-	FILE *file = begin(f, "figures", ".gp");
+	FILE *file = lab_figure_begin(f->o->out.figures, "figures", ".gp");
 
 	if (!file)
 		return RESEX_FAILURE;
 	fputs(script, file);
-	return end(file, "figures.gp", RESEX_OK);
+	return lab_figure_end(file, "figures.gp", RESEX_OK);
 }
 
 static void print(const struct figures *f)
@@ -318,15 +288,14 @@ static void print(const struct figures *f)
 					      { NULL, NULL, 0 } };
 	json_t *all;
 
-	if (f->o->json) {
+	if (f->o->out.json) {
 		all = json_pack("{s:b,s:O}", "simulated", 1, "figures", f->rows);
-		json_dumpf(all, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-		putchar('\n');
+		lab_print_json(all);
 		json_decref(all);
 		return;
 	}
 	printf("SIMULATED: figures 4 to 9 are in %s; \"gnuplot figures.gp\" there draws them\n\n",
-	       f->o->figures);
+	       f->o->out.figures);
 	table_print(stdout, f->rows, cols);
 }
 

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * load_options: the command line of "resex-lab load", of one table: getopt_long's list and the help
- * are made of it, and the bash completion reads the help. What options mean together is checked
- * when all are known. main.c calls it first.
+ * load_options: the command line of "resex-lab load", a table for lab_cmd.c, which makes the help
+ * of it; the bash completion reads the help. What options mean together is checked when all are
+ * known. main.c calls it first.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "resex/exit.h"
 #include "src/lab/load_cmd.h"
-#include "src/util/cmdline.h"
 
 static const struct cmdline_row rows[] = {
 	{ 'n', "nodes", "NUMBER", "nodes (default 8)" },
@@ -42,9 +36,7 @@ static const struct cmdline_row rows[] = {
 };
 
 /* Of those that are numbers. */
-static const struct {
-	long least, most;
-} limits[] = {
+static const struct lab_limit limits[LAB_LETTERS] = {
 	['n'] = { 1, WEB_NODES_MAX },
 	['C'] = { 1, WEB_CPUS_MAX },
 	['f'] = { 1, WEB_FRONTENDS_MAX },
@@ -62,20 +54,12 @@ static const struct {
 	['S'] = { 1, 1000 },
 };
 
-enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
-
-static void print_help(void)
+static void set_number(void *arg, int letter, long v)
 {
-	puts("Usage: resex-lab load [OPTION]...\n"
-	     "Balance requests on a SIMULATED cluster of web servers, by several policies.\n");
-	cmdline_print_rows(rows, 18);
-	puts("\nSee resex-lab(1).");
-}
-
-static void set_number(struct load_options *o, int letter, long v)
-{
+	struct load_options *o = arg;
 	struct web_conf *w = &o->plan.web;
 
+	o->given[letter] = true;
 	switch (letter) {
 	case 'n':
 		w->nodes = (uint32_t)v;
@@ -133,71 +117,26 @@ static bool is_log(const char *workload)
 
 static int set_workload(struct load_options *o, const char *name)
 {
-	if (o->workload && strcmp(name, o->workload) != 0) {
-		fprintf(stderr, "resex-lab: --workload %s: it was given as %s before: give one\n",
-			name, o->workload);
-		return RESEX_USAGE;
-	}
+	if (o->workload && strcmp(name, o->workload) != 0)
+		return lab_refuse("--workload %s: it was given as %s before: give one", name,
+				  o->workload);
 	o->workload = name;
 	if (is_log(name) || !strcmp(name, "zipf") || !load_plan_mix(&o->plan, name))
 		return -1;
-	fprintf(stderr, "resex-lab: --workload %s: give zipf, worldcup, rubis or log:FILE\n", name);
-	return RESEX_USAGE;
+	return lab_refuse("--workload %s: give zipf, worldcup, rubis or log:FILE", name);
 }
 
-static int set_option(struct load_options *o, int letter, const char *value)
+static int set_word(void *arg, int letter, const char *value)
 {
-	const struct cmdline_row *row = rows;
-	char *end;
-	long v;
+	struct load_options *o = arg;
 
-	o->given[letter] = true;
-	switch (letter) {
-	case 'j':
-		o->json = true;
-		return -1;
-	case 'p':
-		o->plan.web.wake_first = true;
-		return -1;
-	case 'w':
+	if (letter == 'w')
 		return set_workload(o, value);
-	case 'o':
-		o->figures = value;
-		return -1;
-	case 'h':
-		print_help();
-		return RESEX_OK;
-	case 'V':
-		puts("resex-lab " PACKAGE_VERSION);
-		return RESEX_OK;
-	}
-	while (row->letter != letter)
-		row++;
-	v = strtol(value, &end, 10);
-	if (*end || v < limits[letter].least || v > limits[letter].most) {
-		fprintf(stderr, "resex-lab: --%s %s: give a whole number from %ld to %ld\n",
-			row->name, value, limits[letter].least, limits[letter].most);
-		return RESEX_USAGE;
-	}
-	set_number(o, letter, v);
+	o->plan.web.wake_first = true; /* 'p' */
 	return -1;
 }
 
 /* --- options together ------------------------------------------------------------- */
-
-static int refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static int refuse(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("resex-lab: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	return RESEX_USAGE;
-}
 
 static const char *name_of(char letter)
 {
@@ -223,15 +162,17 @@ static int check_workload(const struct load_options *o)
 	char other = is_log(o->workload) ? any_given(o, "crbtakd") : any_given(o, "k");
 
 	if (o->workload && other)
-		return refuse("--%s: --workload %s says which requests come: leave one of them out",
-			      name_of(other), o->workload);
-	if (o->figures && (!zipf || o->given['k'] || o->given['r']))
-		return refuse("--figures: they are of Zipf's documents in a closed loop: leave "
-			      "--workload, --single and --rate out");
-	if (o->figures && o->plan.web.clients < 2 * o->plan.web.frontends)
-		return refuse("--figures: figure 7 has two sites on each front-end: give at least "
-			      "%u --clients",
-			      2 * o->plan.web.frontends);
+		return lab_refuse(
+			"--%s: --workload %s says which requests come: leave one of them out",
+			name_of(other), o->workload);
+	if (o->out.figures && (!zipf || o->given['k'] || o->given['r']))
+		return lab_refuse("--figures: they are of Zipf's documents in a closed loop: leave "
+				  "--workload, --single and --rate out");
+	if (o->out.figures && o->plan.web.clients < 2 * o->plan.web.frontends)
+		return lab_refuse(
+			"--figures: figure 7 has two sites on each front-end: give at least "
+			"%u --clients",
+			2 * o->plan.web.frontends);
 	return -1;
 }
 
@@ -258,9 +199,10 @@ static int check_rate(const struct load_options *o)
 
 	if (!o->given['r'] || w->clients || w->rate <= 2 * can)
 		return -1;
-	return refuse("--rate %ju: %ju CPUs serve at most %ju of these requests a second: give at "
-		      "most %ju, or more --nodes or --cpus",
-		      (uintmax_t)w->rate, (uintmax_t)cpus, (uintmax_t)can, (uintmax_t)(2 * can));
+	return lab_refuse(
+		"--rate %ju: %ju CPUs serve at most %ju of these requests a second: give at "
+		"most %ju, or more --nodes or --cpus",
+		(uintmax_t)w->rate, (uintmax_t)cpus, (uintmax_t)can, (uintmax_t)(2 * can));
 }
 
 static int read_log(struct load_options *o)
@@ -287,8 +229,8 @@ static int check_together(struct load_options *o)
 	int rc = check_workload(o);
 
 	if (rc < 0 && o->plan.web.loaded_nodes > o->plan.web.nodes)
-		rc = refuse("--loaded %u: there are only %u nodes", o->plan.web.loaded_nodes,
-			    o->plan.web.nodes);
+		rc = lab_refuse("--loaded %u: there are only %u nodes", o->plan.web.loaded_nodes,
+				o->plan.web.nodes);
 	if (rc < 0)
 		rc = check_rate(o);
 	return rc < 0 ? read_log(o) : rc;
@@ -296,29 +238,20 @@ static int check_together(struct load_options *o)
 
 int load_options(struct load_options *o, int argc, char **argv)
 {
-	struct option longs[ROWS];
-	struct cmdline c = {
-		.argc = argc, .argv = argv, .longs = longs, .help = "resex-lab load --help"
+	static const struct lab_cmd cmd = {
+		.name = "load",
+		.does = "Balance requests on a SIMULATED cluster of web servers, by several "
+			"policies.",
+		.more = "",
+		.rows = rows,
+		.limits = limits,
+		.set_number = set_number,
+		.set_word = set_word,
 	};
-	char error[256];
-	int letter, rc;
+	int rc;
 
-	cmdline_longs(rows, longs);
 	*o = (struct load_options){ .seeds = 8 };
 	load_plan_default(&o->plan);
-	cmdline_begin(&c);
-	while ((letter = cmdline_next(&c, error, sizeof(error))) >= 0) {
-		rc = set_option(o, letter, optarg);
-		if (rc >= 0)
-			return rc;
-	}
-	if (letter == CMDLINE_END && optind < argc) {
-		cmdline_unexpected(&c, argv[optind], error, sizeof(error));
-		letter = CMDLINE_WRONG;
-	}
-	if (letter != CMDLINE_END) {
-		fprintf(stderr, "resex-lab: %s\n", error);
-		return RESEX_USAGE;
-	}
-	return check_together(o);
+	rc = lab_options(&cmd, argc, argv, &o->out, o);
+	return rc < 0 ? check_together(o) : rc;
 }

@@ -18,22 +18,11 @@ static int print(const struct load_options *o, const struct load_sums *s)
 {
 	json_t *all = load_json(o, s);
 
-	if (!all) {
-		fputs("resex-lab: there is no memory for the output\n", stderr);
-		return RESEX_FAILURE;
-	}
-	if (o->json) {
-		json_dumpf(all, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-		putchar('\n');
-	} else {
+	if (all && o->out.json)
+		lab_print_json(all);
+	else if (all)
 		load_print(o, s, all);
-	}
-	json_decref(all);
-	if (fflush(stdout) || ferror(stdout)) {
-		perror("resex-lab: output");
-		return RESEX_FAILURE;
-	}
-	return RESEX_OK;
+	return lab_printed(all);
 }
 
 static int load(int argc, char **argv)
@@ -44,7 +33,7 @@ static int load(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	if (o.figures)
+	if (o.out.figures)
 		return load_figures(&o);
 	s = malloc(sizeof(*s));
 	if (!s)

@@ -21,6 +21,15 @@ static void show(void *arg)
 	fprintf(stderr, "\r%u of %u runs ", p->done++, p->runs);
 }
 
+/* progress NULL: it is not shown. */
+static void plan_of(const struct reconf_options *o, uint32_t cluster, struct progress *progress,
+		    struct reconf_plan *p)
+{
+	reconf_options_plan(o, cluster, p);
+	p->progress = progress ? show : NULL;
+	p->progress_arg = progress;
+}
+
 static int run(const struct reconf_options *o, struct reconf_all *a)
 {
 	static const uint32_t equal[RECONF_EQUALS] = { 1, 64 };
@@ -32,16 +41,12 @@ static int run(const struct reconf_options *o, struct reconf_all *a)
 	int rc = 0;
 
 	for (uint32_t c = 0; !rc && c < o->clusters; c++) {
-		reconf_options_plan(o, c, &p);
-		p.progress = person ? show : NULL;
-		p.progress_arg = &progress;
+		plan_of(o, c, person ? &progress : NULL, &p);
 		for (uint32_t i = 0; !rc && i < o->bursts; i++)
 			rc = reconf_point(&p, o->burst[i], o->seeds, &a->of[c][i]);
 	}
 	for (uint32_t i = 0; !rc && i < RECONF_EQUALS; i++) {
-		reconf_options_plan(o, o->clusters - 1, &p);
-		p.progress = person ? show : NULL;
-		p.progress_arg = &progress;
+		plan_of(o, o->clusters - 1, person ? &progress : NULL, &p);
 		rc = reconf_point(&p, equal[i], o->seeds, &a->equal[i]);
 	}
 	if (person)
@@ -56,22 +61,11 @@ static int print(const struct reconf_options *o, const struct reconf_all *a)
 {
 	json_t *all = reconf_json(o, a);
 
-	if (!all) {
-		fputs("resex-lab: there is no memory for the output\n", stderr);
-		return RESEX_FAILURE;
-	}
-	if (o->json) {
-		json_dumpf(all, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-		putchar('\n');
-	} else {
+	if (all && o->out.json)
+		lab_print_json(all);
+	else if (all)
 		reconf_print(o, a, all);
-	}
-	json_decref(all);
-	if (fflush(stdout) || ferror(stdout)) {
-		perror("resex-lab: output");
-		return RESEX_FAILURE;
-	}
-	return RESEX_OK;
+	return lab_printed(all);
 }
 
 int reconf_cmd(int argc, char **argv)
@@ -86,7 +80,7 @@ int reconf_cmd(int argc, char **argv)
 	if (!a)
 		fputs("resex-lab: there is no memory\n", stderr);
 	rc = a ? run(&o, a) : RESEX_FAILURE;
-	if (rc == RESEX_OK && o.figures)
+	if (rc == RESEX_OK && o.out.figures)
 		rc = reconf_figures(&o, a);
 	if (rc == RESEX_OK)
 		rc = print(&o, a);

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "src/lab/lab_cmd.h"
 #include "src/lab/reconf.h"
 
 enum { RECONF_BURSTS_MAX = 16, RECONF_CLUSTERS_MAX = 2, RECONF_EQUALS = 2 };
@@ -22,8 +23,7 @@ struct reconf_options {
 	uint32_t clusters, over; /* over 0: of the shares */
 	uint32_t burst[RECONF_BURSTS_MAX], bursts;
 	uint32_t seeds;
-	bool json;
-	const char *figures; /* a folder; NULL: none */
+	struct lab_out out;
 	const char *without; /* as given; NULL: it was not */
 };
 

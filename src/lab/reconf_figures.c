@@ -3,41 +3,15 @@
  * reconf_figures: data of figures 10, 15 and 16 of the paper, of the SIMULATED clusters that were
  * run, each a file of columns that gnuplot draws. reconf_cmd.c calls it for --figures.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "resex/exit.h"
 #include "src/lab/reconf_cmd.h"
 
-static FILE *begin(const struct reconf_options *o, const char *name)
+static void heads(FILE *file, const char *x)
 {
-	char path[4096];
-	int n = snprintf(path, sizeof(path), "%s/%s", o->figures, name);
-	FILE *file;
-
-	if (n >= (int)sizeof(path))
-		errno = ENAMETOOLONG;
-	file = n < (int)sizeof(path) ? fopen(path, "w") : NULL;
-	if (!file)
-		fprintf(stderr, "resex-lab: %s cannot be written to \"%.200s\": %s\n", name,
-			o->figures, strerror(errno));
-	return file;
-}
-
-static int end(FILE *file, const char *name)
-{
-	bool bad = ferror(file) != 0;
-
-	if (!fclose(file) && !bad)
-		return RESEX_OK;
-	fprintf(stderr, "resex-lab: %s is not whole: %s\n", name, strerror(errno));
-	return RESEX_FAILURE;
-}
-
-static void head(FILE *file, const char *x)
-{
-	fprintf(file, "# SIMULATED: man resex-lab\n\"%s\" \"rigid\" \"over\" \"reconf\"\n", x);
+	lab_figure_head(file, x);
+	fputs(" \"rigid\" \"over\" \"reconf\"\n", file);
 }
 
 /* Figure 10: of each cluster, requests a second by the length of bursts. */
@@ -47,18 +21,18 @@ static int throughput(const struct reconf_options *o, const struct reconf_all *a
 	FILE *file;
 
 	snprintf(name, sizeof(name), "bursts-%u.dat", o->cluster[c].sites);
-	file = begin(o, name);
+	file = lab_figure_begin(o->out.figures, name, "");
 	if (!file)
 		return RESEX_FAILURE;
 	fprintf(file, "# nodes %s\n", reconf_shares_text(&o->cluster[c], text));
-	head(file, "burst");
+	heads(file, "burst");
 	for (uint32_t i = 0; i < o->bursts; i++) {
 		fprintf(file, "%u", a->of[c][i].burst);
 		for (int m = 0; m < RECONF_MODES; m++)
 			fprintf(file, " %.0f", (double)a->of[c][i].tps[m] / 1000);
 		fputc('\n', file);
 	}
-	return end(file, name);
+	return lab_figure_end(file, name, RESEX_OK);
 }
 
 /* Figures 15 and 16: nodes that are busy over time, of the first seed. */
@@ -69,10 +43,10 @@ static int busy(const struct reconf_options *o, const struct reconf_all *a, uint
 	FILE *file;
 
 	snprintf(name, sizeof(name), "busy-%u-%u.dat", o->cluster[c].sites, p->burst);
-	file = begin(o, name);
+	file = lab_figure_begin(o->out.figures, name, "");
 	if (!file)
 		return RESEX_FAILURE;
-	head(file, "s");
+	heads(file, "s");
 	for (uint32_t k = 0; k < p->intervals; k++) {
 		fprintf(file, "%g",
 			(double)(k + 1) * (double)o->plan.web.interval_ns / (double)NS_PER_S);
@@ -80,12 +54,12 @@ static int busy(const struct reconf_options *o, const struct reconf_all *a, uint
 			fprintf(file, " %u", p->busy[m][k]);
 		fputc('\n', file);
 	}
-	return end(file, name);
+	return lab_figure_end(file, name, RESEX_OK);
 }
 
 static int script(const struct reconf_options *o)
 {
-	FILE *file = begin(o, "reconf.gp");
+	FILE *file = lab_figure_begin(o->out.figures, "reconf.gp", "");
 
 	if (!file)
 		return RESEX_FAILURE;
@@ -113,7 +87,7 @@ static int script(const struct reconf_options *o)
 				"columnheader(i)\n",
 				sites, o->burst[i], sites, o->burst[i]);
 	}
-	return end(file, "reconf.gp");
+	return lab_figure_end(file, "reconf.gp", RESEX_OK);
 }
 
 int reconf_figures(const struct reconf_options *o, const struct reconf_all *a)

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * reconf_options: the command line of "resex-lab reconf", of one table: getopt_long's list and the
- * help are made of it, and the bash completion reads the help. reconf_cmd.c calls it first.
+ * reconf_options: the command line of "resex-lab reconf", a table for lab_cmd.c, which makes the
+ * help of it; the bash completion reads the help. reconf_cmd.c calls it first.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "resex/exit.h"
 #include "src/lab/reconf_cmd.h"
-#include "src/util/cmdline.h"
 
 static const struct cmdline_row rows[] = {
 	{ 'k', "shares", "LIST", "nodes of each site (3:3:2, then 2:2:2:2)" },
@@ -41,9 +36,7 @@ static const struct cmdline_row rows[] = {
 };
 
 /* Of those that are numbers. */
-static const struct {
-	long least, most;
-} limits[] = {
+static const struct lab_limit limits[LAB_LETTERS] = {
 	['v'] = { 1, RECONF_NODES_MAX },
 	['c'] = { 1, WEB_CLIENTS_MAX },
 	['t'] = { 100, 1000000 },
@@ -75,21 +68,13 @@ static const struct {
 	{ "capacity", DECIDE_CAPACITY },
 };
 
-enum { ROWS = sizeof(rows) / sizeof(rows[0]), RULES = sizeof(rules) / sizeof(rules[0]) };
+enum { RULES = sizeof(rules) / sizeof(rules[0]) };
 
-/* Options that are known only when all are. */
 struct given {
+	struct reconf_options *o;
+	/* Options that are known only when all are. */
 	long scan_us, checks, rest_ms, freeze_ms; /* -1: not given */
 };
-
-static void print_help(void)
-{
-	puts("Usage: resex-lab reconf [OPTION]...\n"
-	     "Move nodes between the sites of a SIMULATED cluster, by the load of each.\n");
-	cmdline_print_rows(rows, 18);
-	puts("\nRules for --without: low gain rest budget reversal home backoff capacity paper\n"
-	     "See resex-lab(1).");
-}
 
 const char *reconf_shares_text(const struct reconf_shares *s, char text[64])
 {
@@ -108,7 +93,10 @@ void reconf_options_plan(const struct reconf_options *o, uint32_t cluster, struc
 		p->over = o->over;
 }
 
-/* Numbers from 1 to most, apart by this character. How many; 0: it is no such list. */
+/*
+ * Read a list of numbers from 1 to most. The character apart is between two of them. Returns how
+ * many there are; 0: text is no such list, or has more than room.
+ */
 static uint32_t numbers(const char *text, char apart, long most, uint32_t *list, uint32_t room)
 {
 	uint32_t n = 0;
@@ -138,11 +126,9 @@ static int set_shares(struct reconf_options *o, const char *text)
 	o->clusters = 1;
 	if (s->sites >= 2 && sum <= RECONF_NODES_MAX)
 		return -1;
-	fprintf(stderr,
-		"resex-lab: --shares %s: give the nodes of 2 to %d sites, of at most %d nodes in "
-		"all, as 3:3:2\n",
-		text, WEB_SITES_MAX, RECONF_NODES_MAX);
-	return RESEX_USAGE;
+	return lab_refuse("--shares %s: give the nodes of 2 to %d sites, of at most %d nodes in "
+			  "all, as 3:3:2",
+			  text, WEB_SITES_MAX, RECONF_NODES_MAX);
 }
 
 static int set_bursts(struct reconf_options *o, const char *text)
@@ -150,10 +136,8 @@ static int set_bursts(struct reconf_options *o, const char *text)
 	o->bursts = numbers(text, ',', 1000000, o->burst, RECONF_BURSTS_MAX);
 	if (o->bursts)
 		return -1;
-	fprintf(stderr,
-		"resex-lab: --bursts %s: give up to %d lengths from 1 to 1000000, as 512,8192\n",
-		text, RECONF_BURSTS_MAX);
-	return RESEX_USAGE;
+	return lab_refuse("--bursts %s: give up to %d lengths from 1 to 1000000, as 512,8192", text,
+			  RECONF_BURSTS_MAX);
 }
 
 static int set_without(struct reconf_options *o, const char *text)
@@ -170,21 +154,20 @@ static int set_without(struct reconf_options *o, const char *text)
 		while (i < RULES &&
 		       (strlen(rules[i].name) != n || strncmp(rules[i].name, word, n) != 0))
 			i++;
-		if (i == RULES) {
-			fprintf(stderr,
-				"resex-lab: --without %s: \"%.*s\" is no rule: see resex-lab "
-				"reconf --help\n",
-				text, (int)n, word);
-			return RESEX_USAGE;
-		}
+		if (i == RULES)
+			return lab_refuse("--without %s: \"%.*s\" is no rule: see resex-lab "
+					  "reconf --help",
+					  text, (int)n, word);
 		r->decide.off |= rules[i].rule;
 		r->paper = r->paper || !rules[i].rule;
 	}
 	return -1;
 }
 
-static void set_number(struct reconf_options *o, struct given *g, int letter, long v)
+static void set_number(void *arg, int letter, long v)
 {
+	struct given *g = arg;
+	struct reconf_options *o = g->o;
 	struct reconf_plan *p = &o->plan;
 
 	switch (letter) {
@@ -233,11 +216,9 @@ static void set_number(struct reconf_options *o, struct given *g, int letter, lo
 	}
 }
 
-static int set_option(struct reconf_options *o, struct given *g, int letter, const char *value)
+static int set_word(void *arg, int letter, const char *value)
 {
-	const struct cmdline_row *row = rows;
-	char *end;
-	long v;
+	struct reconf_options *o = ((struct given *)arg)->o;
 
 	switch (letter) {
 	case 'k':
@@ -246,36 +227,15 @@ static int set_option(struct reconf_options *o, struct given *g, int letter, con
 		return set_bursts(o, value);
 	case 'w':
 		return set_without(o, value);
-	case 'i':
+	default: /* 'i' */
 		o->plan.web.bursts_apart = true;
 		return -1;
-	case 'j':
-		o->json = true;
-		return -1;
-	case 'o':
-		o->figures = value;
-		return -1;
-	case 'h':
-		print_help();
-		return RESEX_OK;
-	case 'V':
-		puts("resex-lab " PACKAGE_VERSION);
-		return RESEX_OK;
 	}
-	while (row->letter != letter)
-		row++;
-	v = strtol(value, &end, 10);
-	if (*end || v < limits[letter].least || v > limits[letter].most) {
-		fprintf(stderr, "resex-lab: --%s %s: give a whole number from %ld to %ld\n",
-			row->name, value, limits[letter].least, limits[letter].most);
-		return RESEX_USAGE;
-	}
-	set_number(o, g, letter, v);
-	return -1;
 }
 
-static int check_together(struct reconf_options *o, const struct given *g)
+static int check_together(const struct given *g)
 {
+	struct reconf_options *o = g->o;
 	struct reconf_rules *r = &o->plan.rules;
 	int64_t op_ns = o->plan.there_ns + o->plan.back_ns;
 	struct reconf_plan p;
@@ -289,56 +249,39 @@ static int check_together(struct reconf_options *o, const struct given *g)
 		reconf_options_plan(o, i, &p);
 		if (p.over <= p.web.nodes)
 			continue;
-		fprintf(stderr, "resex-lab: --over %u: there are only %u nodes\n", o->over,
-			p.web.nodes);
-		return RESEX_USAGE;
+		return lab_refuse("--over %u: there are only %u nodes", o->over, p.web.nodes);
 	}
-	if (r->low >= r->high) {
-		fprintf(stderr, "resex-lab: --low %u: give less than --high, which is %u\n", r->low,
-			r->high);
-		return RESEX_USAGE;
-	}
+	if (r->low >= r->high)
+		return lab_refuse("--low %u: give less than --high, which is %u", r->low, r->high);
 	/* A move is some rounds of operations, and its locks' lease is 1.5 x S. */
-	if (r->scan_ns < 10 * op_ns) {
-		fprintf(stderr,
-			"resex-lab: --scan %ld: a lease of 1.5 x S is too short for a move of "
-			"operations of %jd us: give at least %jd\n",
-			g->scan_us, (intmax_t)(op_ns / 1000), (intmax_t)(op_ns / 100));
-		return RESEX_USAGE;
-	}
+	if (r->scan_ns < 10 * op_ns)
+		return lab_refuse("--scan %ld: a lease of 1.5 x S is too short for a move of "
+				  "operations of %jd us: give at least %jd",
+				  g->scan_us, (intmax_t)(op_ns / 1000), (intmax_t)(op_ns / 100));
 	return -1;
 }
 
 int reconf_options(struct reconf_options *o, int argc, char **argv)
 {
-	struct given g = { .scan_us = 1000, .checks = 3, .rest_ms = -1, .freeze_ms = -1 };
-	struct option longs[ROWS];
-	struct cmdline c = {
-		.argc = argc, .argv = argv, .longs = longs, .help = "resex-lab reconf --help"
+	static const struct lab_cmd cmd = {
+		.name = "reconf",
+		.does = "Move nodes between the sites of a SIMULATED cluster, by the load of each.",
+		.more = "Rules for --without: low gain rest budget reversal home backoff capacity "
+			"paper\n",
+		.rows = rows,
+		.limits = limits,
+		.set_number = set_number,
+		.set_word = set_word,
 	};
-	char error[256];
-	int letter, rc;
+	struct given g = { .o = o, .scan_us = 1000, .checks = 3, .rest_ms = -1, .freeze_ms = -1 };
+	int rc;
 
-	cmdline_longs(rows, longs);
 	*o = (struct reconf_options){ .seeds = 3,
 				      .clusters = 2,
 				      .cluster = { { 3, { 3, 3, 2 } }, { 4, { 2, 2, 2, 2 } } },
 				      .burst = { 512, 1024, 2048, 4096, 8192, 16384 },
 				      .bursts = 6 };
 	reconf_plan_default(&o->plan);
-	cmdline_begin(&c);
-	while ((letter = cmdline_next(&c, error, sizeof(error))) >= 0) {
-		rc = set_option(o, &g, letter, optarg);
-		if (rc >= 0)
-			return rc;
-	}
-	if (letter == CMDLINE_END && optind < argc) {
-		cmdline_unexpected(&c, argv[optind], error, sizeof(error));
-		letter = CMDLINE_WRONG;
-	}
-	if (letter != CMDLINE_END) {
-		fprintf(stderr, "resex-lab: %s\n", error);
-		return RESEX_USAGE;
-	}
-	return check_together(o, &g);
+	rc = lab_options(&cmd, argc, argv, &o->out, &g);
+	return rc < 0 ? check_together(&g) : rc;
 }

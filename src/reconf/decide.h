@@ -186,9 +186,9 @@ struct decide_plan {
 
 void decide_init(struct decide *d, const struct decide_conf *c);
 /*
- * A scan: which nodes have changed their services since the scan before, whoever moved them. The
- * first one only notes where they are. Nodes and services keep their indexes from scan to scan:
- * when the configuration changes, begin anew with decide_init().
+ * A scan has ended. A node that has another service than in the scan before was moved; it does not
+ * matter by which host. The first scan only notes the services. Nodes and services keep their
+ * indexes from scan to scan. When the configuration changes, begin anew with decide_init().
  */
 void decide_seen(struct decide *d, const struct decide_view *v, struct mono now);
 /*

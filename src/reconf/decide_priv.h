@@ -76,8 +76,10 @@ bool decide_is_low(const struct decide_case *c, uint32_t service);
 enum decide_why decide_goes(const struct decide_case *c, uint32_t node, uint32_t to);
 
 /*
- * A chain of two or more steps to the taker. True with *p, if it is found and is better than a
- * single move after which the donor's load is single, by margin; UINT32_MAX: there is no such move.
+ * Find a chain of two or more steps that gives the taker a node. single: the donor's load after the
+ * best single move; UINT32_MAX: there is no single move. True with *p: there is a chain, and the
+ * highest load that it leaves to its donor and to the services on its way is less than single by
+ * margin.
  */
 bool decide_chain(const struct decide_case *c, uint32_t single, struct decide_plan *p);
 

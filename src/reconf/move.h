@@ -9,9 +9,10 @@
  *
  *	 1 Read the service's own counter. Ahead: no move, and the history T starts again.
  *	 2 Choose a donor (move_donor, pure). After MOVE_BUSY keep the donor while it still
- *	   qualifies: how long its lock is unchanged is known already. Of a wish (move_wish):
- *	   take its donor, if it has a node to spare. If there is no link to a balancer of
- *	   either service: no move, and no other balancer is notified for nothing.
+ *	   qualifies: how long its lock is unchanged is known already. A move with a wish
+ *	   (move_wish) takes the donor of the wish. That donor must have a node to spare;
+ *	   otherwise no move. If there is no link to a balancer of either service: no move,
+ *	   and no other balancer is notified for nothing.
  *	 3 Acquire the locks of both services, in ascending service id. But first look at
  *	   both. The first is not acquired before the second was seen: free, or held by
  *	   another host than before, or to be broken within a check (within half a lease, if
@@ -37,8 +38,9 @@
  *	   may have had another pair. A node that could not be swept does not count, and the
  *	   locks stay dirty: the next holder sweeps again.
  *	 7 The donor's nodes that were read (and swept), and that are kept, must be more than its
- *	   minimum. Choose the least loaded one (move_choose, pure). Of a wish: take its node, if
- *	   it is one of these (move_choose_wished, pure); otherwise no move.
+ *	   minimum. Choose the least loaded one (move_choose, pure). A move with a wish takes the
+ *	   node of the wish. That node must be one of these (move_choose_wished, pure);
+ *	   otherwise no move.
  *	 8 Announce: FAA the counters of all other balancers of both services. Await all.
  *	 9 CAS the node's word.
  *	10 Release both locks.

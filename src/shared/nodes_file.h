@@ -15,14 +15,23 @@
 
 enum { NODES_FILE_MAX = 8192 }; /* bytes */
 
-/* node: REGION_NODES_MAX words; 0: the node is not in the file. The length; there is no NUL. */
+/*
+ * node has REGION_NODES_MAX words. A word of 0 is not written: the node is not in the file. Returns
+ * the length of text. text has no NUL at its end.
+ */
 size_t nodes_file_print(char text[static NODES_FILE_MAX], const uint64_t *node);
 /* text may be hostile. 0, or -EINVAL: it is not a whole file of node words. */
 int nodes_file_parse(const char *text, size_t len, uint64_t *node);
 
-/* 0; -ENOENT: there is no file; -EINVAL: it is not whole; or the -errno of reading. */
+/*
+ * Read the file of this directory. Returns 0; -ENOENT: there is no file; -EINVAL: the file is not a
+ * whole file of node words; another -errno: the file could not be read.
+ */
 int nodes_file_load(const char *state_dir, uint64_t *node);
-/* On disk when this returns 0. It may wait for the disk. After an error the file may be either. */
+/*
+ * Replace the file. It may wait for the disk. Returns 0: the new words are on disk; or -errno: the
+ * file has the words of before, or the new ones.
+ */
 int nodes_file_save(const char *state_dir, const uint64_t *node);
 
 #endif

@@ -132,6 +132,7 @@ static void walk(struct bytes *in)
 	struct registry *out = malloc(sizeof(*out)); /* of its own: writing on is seen */
 	struct registry_limits lim;
 	struct guest g = { .got = 0 };
+	struct registry_qps qps;
 	int rc;
 
 	if (!out)
@@ -144,6 +145,8 @@ static void walk(struct bytes *in)
 		g.page[i] = new_page(in, SLICE);
 
 	registry_heartbeat(g.registry);
+	rc = registry_qps(g.registry, &qps);
+	FUZZ_REQUIRE(rc == 0 || rc == -EBADMSG);
 	rc = registry_walk(g.registry, &lim, get_page, &g, out);
 	FUZZ_REQUIRE(rc == 0 || rc == -EAGAIN || rc == -EBADMSG || rc == -EPROTONOSUPPORT);
 	FUZZ_REQUIRE(g.got <= GUEST_DIRECTORIES_MAX + GUEST_FRAME_PAGES_MAX);

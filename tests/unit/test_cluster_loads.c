@@ -519,6 +519,41 @@ TEST_WITH(guest__of_several_vcpus__waits_as_looks_at_each_say, guest_nodes, fini
 	guest_flags = 0;
 }
 
+/* For how long it waited by its record, in ms, when no look was made for half a second. */
+static int64_t held_up(struct sites *s, struct fake_dom *d)
+{
+	struct load_record *at = transport_part(s->at[1].c->worker.t, TRANSPORT_LOAD);
+	uint64_t before;
+
+	for (int ms = 0; ms < 1000; ms++) {
+		vcpus_go_on(d, ms, MS);
+		guests_pass(s, MS);
+	}
+	before = at[3].wait_ns;
+	s->now.ns += 480 * MS;
+	guests_pass(s, 60 * MS);
+	return (int64_t)(at[3].wait_ns - before) / MS;
+}
+
+TEST_WITH(guest__of_several_vcpus__waited_for_some_periods_when_looks_were_held_up, guest_nodes,
+	  finish)
+{
+	struct sites *s = *state;
+	struct fake_dom *d;
+
+	site_open(s, 1);
+	d = rig_create(s->at[1].g, 5, 0x51);
+	d->dom.vcpus = 4;
+	site_settle(s, 1);
+	/* Two of them were runnable at the looks before and after it. */
+	guest_vcpus = 4;
+	assert_in_range(held_up(s, d), 2 * 160 - 20, 2 * (160 + 60));
+	/* A round of looks at many takes long by itself. */
+	guest_vcpus = 100;
+	assert_in_range(held_up(s, d), 2 * 480 - 20, 2 * (480 + 60));
+	guest_vcpus = 1;
+}
+
 TEST_WITH(guest__that_starts_again__has_a_new_history, guest_nodes, finish)
 {
 	static const struct {

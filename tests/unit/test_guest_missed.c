@@ -27,6 +27,8 @@ static void sample_all(struct fixture *x)
  *	s	the sampler reads all rings
  *	r	the rings that left are reaped
  *	a	another agent begins
+ *	k N	the agent is killed: its page holds something else, with N in place of what was
+ *		unseen
  *	l	look; attached, and not walked yet
  *
  * +, P, U, S, l and a have their turn with the next step.
@@ -46,6 +48,9 @@ static const struct missed_row {
 	{ "missed__still_there_and_not_read__does_not_count_yet", "+1 p1", 0, 0 },
 	{ "missed__unseen_by_the_agent__count", "u0 u3 u8", 0, 8 },
 	{ "missed__agent_counts_from_0_again__keeps_what_was", "u0 u4 a u0 u1", 0, 5 },
+	{ "missed__page_of_a_killed_agent__says_nothing", "u0 u4 k900 k1000", 0, 4 },
+	{ "missed__another_agent_in_the_page_of_a_killed_one__counts_on", "u0 u4 k900 a u0 u1", 0,
+	  5 },
 	{ "missed__another_agent__its_first_figures_are_no_gap", "+1 p1 s -0 r a P90 U80 +91 p91 s",
 	  2, 0 },
 	{ "missed__old_agent__only_what_was_seen_to_go", "+1 p0 s -0 r +2 p0 -1 r", 1, 1 },
@@ -85,7 +90,12 @@ static void missed_step(struct fixture *x, const char *s)
 	case 'U':
 		r->qps_unseen = n;
 		break;
+	case 'k':
+		r->magic = 0x6b6b6b6b;
+		r->qps_unseen = n;
+		break;
 	case 'a':
+		r->magic = GUEST_REGISTRY_MAGIC;
 		r->agent_pid++;
 		r->sqs_published = r->qps_unseen = 0;
 		break;
@@ -130,6 +140,21 @@ static void run_missed_row(void **state)
 	teardown(&rig);
 }
 TEST_ROWS(missed_rows, run_missed_row)
+
+/* What the page says of the queue pairs that live uncounted is not believed either. */
+RIG_TEST(state__page_of_a_killed_agent__no_queue_pair_lives_uncounted)
+{
+	struct fixture *x = *state;
+	struct guest_registry *r = fake_registry(&x->g);
+
+	r->qps_unpublished = 5;
+	attach(x);
+	turn(x);
+	assert_int_equal(x->st.unpublished, 5);
+	r->magic = 0x6b6b6b6b;
+	turn(x);
+	assert_int_equal(x->st.unpublished, 0);
+}
 
 /* --- send queues that live briefly ---------------------------------------------- */
 

@@ -482,6 +482,23 @@ RIG_TEST(changed__generation_and_heartbeat__are_seen_alone)
 	assert_true(registry_changed(r, 2));
 }
 
+RIG_TEST(qps__of_a_page_that_holds_no_registry__are_refused)
+{
+	struct fixture *f = *state;
+	struct guest_registry *r = fake_registry(&f->g);
+	struct registry_qps qps = { .unseen = 1 };
+
+	r->qps_unseen = 1ull << 40;
+	r->qps_unpublished = 22;
+	r->magic++;
+	assert_int_equal(registry_qps(r, &qps), -EBADMSG);
+	assert_int_equal(qps.unseen, 1);
+	r->magic--;
+	assert_int_equal(registry_qps(r, &qps), 0);
+	assert_int_equal(qps.unseen, 1ull << 40);
+	assert_int_equal(qps.unpublished, 22);
+}
+
 static void check_taken(struct prop *p, int i, const struct registry *r)
 {
 	uint64_t pages = 0;
