@@ -36,10 +36,24 @@ struct act_conf {
 	int64_t hold_ns;    /* by agent: so long what was put is answered, without another put */
 };
 
+/* Whether a server takes requests: HAProxy's administrative state. */
+enum act_want {
+	ACT_KEEP,  /* its state is left as it is */
+	ACT_SERVE, /* it takes requests */
+	ACT_DRAIN, /* no new ones, but those that a cookie brings; those under way end */
+	ACT_OUT,   /* maintenance: no new ones; those under way end; no health checks */
+};
+
 /* A server, as it was read in the newest reading. */
 struct act_server {
-	bool there;	  /* the backend has a server of this name */
-	bool up;	  /* its operational state takes requests */
+	bool there; /* the backend has a server of this name */
+	bool up;    /* its operational state takes requests */
+	/*
+	 * What it was told, by a put, an operator or haproxy.cfg. What it has from a server that it
+	 * tracks, and a name that is not resolved, only end up: no put changes them. ACT_KEEP:
+	 * by agent, it was told nothing yet.
+	 */
+	enum act_want admin;
 	uint16_t weight;  /* its user weight: 0 .. 256 */
 	uint16_t initial; /* the weight that HAProxy's configuration gives it: 0 .. 256 */
 	uint32_t own;	  /* requests of this HAProxy at it, or queued for it; by agent: 0 */
