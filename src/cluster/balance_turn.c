@@ -210,7 +210,7 @@ static void put_weights(struct balancer *b, const struct act_seen *h, struct mon
 							       : h->server[i].weight;
 	if (!puts_configured(b))
 		set_decided(b, weight);
-	if (b->ops->put(b->act, weight, now))
+	if (b->ops->put(b->act, weight, NULL, now))
 		return;
 	b->put = true;
 	for (uint32_t i = 0; i < b->n; i++)

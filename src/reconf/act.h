@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * act: one ops struct for two ways to give HAProxy the weights of the servers of one backend.
- * act_haproxy sets them by the Runtime API; act_agent answers HAProxy's agent-check. A backend has
- * one of the two: an agent's answer overrides a weight that was set.
+ * act: one ops struct for two ways to give HAProxy the weights of the servers of one backend, and
+ * to say which of them take requests. act_haproxy sets both by the Runtime API; act_agent answers
+ * HAProxy's agent-check. A backend has one of the two: an agent's answer overrides what was set.
  *
  *	balance -> weights -> put() -> HAProxy
+ *	move    -> wants   ->
  *	HAProxy -> read() -> struct act_server
  *
  * Nothing blocks: the caller waits for fd() or the time that work() returned.
@@ -36,10 +37,24 @@ struct act_conf {
 	int64_t hold_ns;    /* by agent: so long what was put is answered, without another put */
 };
 
+/* Whether a server takes requests: HAProxy's administrative state. */
+enum act_want {
+	ACT_KEEP,  /* its state is left as it is */
+	ACT_SERVE, /* it takes requests */
+	ACT_DRAIN, /* no new ones, but those that a cookie brings; those under way end */
+	ACT_OUT,   /* maintenance: no new ones; those under way end; no health checks */
+};
+
 /* A server, as it was read in the newest reading. */
 struct act_server {
-	bool there;	  /* the backend has a server of this name */
-	bool up;	  /* its operational state takes requests */
+	bool there; /* the backend has a server of this name */
+	bool up;    /* its operational state takes requests */
+	/*
+	 * What it was told, by a put, an operator or haproxy.cfg. What it has from a server that it
+	 * tracks, and a name that is not resolved, only end up: no put changes them. ACT_KEEP:
+	 * by agent, it was told nothing yet.
+	 */
+	enum act_want admin;
 	uint16_t weight;  /* its user weight: 0 .. 256 */
 	uint16_t initial; /* the weight that HAProxy's configuration gives it: 0 .. 256 */
 	uint32_t own;	  /* requests of this HAProxy at it, or queued for it; by agent: 0 */
@@ -57,7 +72,7 @@ enum act_state {
 	ACT_DOWN,    /* no connection; note says why */
 	ACT_READY,   /* connected and answered, nothing is under way */
 	ACT_READING, /* a reading is under way */
-	ACT_SETTING, /* weights are being set */
+	ACT_SETTING, /* weights and states are being set */
 };
 
 struct act_seen {
@@ -65,7 +80,7 @@ struct act_seen {
 	uint64_t connections; /* made in all: another one may be another process */
 	uint64_t reads;	      /* complete readings in all */
 	struct mono read;     /* when the newest of these began */
-	uint64_t sets;	      /* weights that were set in all */
+	uint64_t sets;	      /* weights and states that were set in all */
 	uint64_t failures;    /* turns that failed in all */
 	/* What is wrong, in one sentence with the remedy; "". It stays until a turn succeeds. */
 	char note[HAPROXY_NOTE_MAX];
@@ -83,10 +98,19 @@ static inline bool haproxy_name_good(const char *name)
 	return n && n < HAPROXY_NAME_MAX && strspn(name, good) == n;
 }
 
+/* Of what put() takes: each weight can be set, and each want is one. */
+static inline bool act_put_good(const uint16_t *weight, const enum act_want *want, uint32_t servers)
+{
+	for (uint32_t i = 0; i < servers; i++)
+		if (weight[i] > HAPROXY_WEIGHT_MAX || (want && (unsigned)want[i] > ACT_OUT))
+			return false;
+	return true;
+}
+
 struct act;
 
 struct act_ops {
-	/* Other programs can set weights, too: what is read may not be what was put. */
+	/* Other programs can set both, too: what is read may not be what was put. */
 	bool shared;
 	int64_t leave_ns; /* so long it may take until HAProxy has what was put last */
 	/*
@@ -106,12 +130,16 @@ struct act_ops {
 	 */
 	int (*read)(struct act *a, struct mono now);
 	/*
-	 * Set the weights, as conf.server[], that differ from those read. Whether they are in force
-	 * is what a later reading says. A server that is not there is left out. 0, also when
-	 * nothing differs; -EBUSY; -ENOTCONN, also when nothing was read since HAProxy was
-	 * heard of; -EINVAL: a weight above HAPROXY_WEIGHT_MAX.
+	 * Set the weights, and the states in want, both as conf.server[], that differ from those
+	 * read; want NULL: all ACT_KEEP. First those that are to serve, then weights, then those
+	 * that are to end; by agent: each when HAProxy asks for it. Whether they are in force is
+	 * what a later reading says. A server that is not there is left out. Nothing is taken back:
+	 * HAProxy keeps a state until another one is put, or until it ends. 0, also when nothing
+	 * differs; -EBUSY; -ENOTCONN, also when nothing was read since HAProxy was heard of;
+	 * -EINVAL: a weight above HAPROXY_WEIGHT_MAX, or no such want.
 	 */
-	int (*put)(struct act *a, const uint16_t *weight, struct mono now);
+	int (*put)(struct act *a, const uint16_t *weight, const enum act_want *want,
+		   struct mono now);
 	void (*see)(const struct act *a, struct act_seen *s);
 	/* By agent: conf.hold_ns is this from the next put on. NULL: it has none. */
 	void (*hold)(struct act *a, int64_t hold_ns);

@@ -36,8 +36,9 @@ struct connection {
 
 struct asked {
 	bool ever;
-	struct mono at; /* the newest time */
-	uint16_t told;	/* the newest weight that it was told; INITIAL: none */
+	struct mono at;	     /* the newest time */
+	uint16_t told;	     /* the newest weight that it was told; INITIAL: none */
+	enum act_want admin; /* the newest state that it was told; ACT_KEEP: none */
 };
 
 struct act {
@@ -50,6 +51,7 @@ struct act {
 	struct asked asked[HAPROXY_SERVERS_MAX];
 	struct act_server server[HAPROXY_SERVERS_MAX];
 	uint16_t put[HAPROXY_SERVERS_MAX];
+	enum act_want want[HAPROXY_SERVERS_MAX];
 	struct mono put_until; /* answered until then; 0: nothing was put */
 	bool heard;	       /* HAProxy asks */
 	uint64_t connections, reads, sets, failures;
@@ -122,11 +124,18 @@ static uint32_t percent(uint16_t weight)
 
 static void answer(struct act *a, int fd, uint32_t server)
 {
+	static const char *const word[] = {
+		[ACT_KEEP] = "",
+		[ACT_SERVE] = "ready ",
+		[ACT_DRAIN] = "drain ",
+		[ACT_OUT] = "maint ",
+	};
 	struct asked *s = &a->asked[server];
+	enum act_want want = a->want[server];
 	char line[16] = "\n";
 
 	if (mono_sub(a->put_until, a->now) > 0)
-		snprintf(line, sizeof(line), "%u%%\n", percent(a->put[server]));
+		snprintf(line, sizeof(line), "%s%u%%\n", word[want], percent(a->put[server]));
 	s->ever = true;
 	s->at = a->now;
 	if (send(fd, line, strlen(line), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)strlen(line) ||
@@ -134,6 +143,10 @@ static void answer(struct act *a, int fd, uint32_t server)
 		return;
 	a->sets += s->told != a->put[server];
 	s->told = a->put[server];
+	if (want == ACT_KEEP)
+		return;
+	a->sets += s->admin != want;
+	s->admin = want;
 }
 
 /* --- connections ------------------------------------------------------------------------- */
@@ -390,7 +403,11 @@ static int agent_read(struct act *a, struct mono now)
 		bool asked = is_asked(a, i);
 
 		a->server[i] = (struct act_server){
-			.there = asked, .up = asked, .weight = a->asked[i].told, .initial = INITIAL
+			.there = asked,
+			.up = asked,
+			.admin = asked ? a->asked[i].admin : ACT_KEEP,
+			.weight = a->asked[i].told,
+			.initial = INITIAL,
 		};
 	}
 	a->reads++;
@@ -398,15 +415,17 @@ static int agent_read(struct act *a, struct mono now)
 	return 0;
 }
 
-static int agent_put(struct act *a, const uint16_t *weight, struct mono now)
+static int agent_put(struct act *a, const uint16_t *weight, const enum act_want *want,
+		     struct mono now)
 {
 	a->now = now;
-	for (uint32_t i = 0; i < a->conf.servers; i++)
-		if (weight[i] > HAPROXY_WEIGHT_MAX)
-			return -EINVAL;
+	if (!act_put_good(weight, want, a->conf.servers))
+		return -EINVAL;
 	if (!a->reads || !a->heard)
 		return -ENOTCONN;
 	memcpy(a->put, weight, a->conf.servers * sizeof(*weight));
+	for (uint32_t i = 0; i < a->conf.servers; i++)
+		a->want[i] = want ? want[i] : ACT_KEEP;
 	a->put_until = mono_add(now, a->conf.hold_ns);
 	return 0;
 }

@@ -5,7 +5,7 @@
  *
  *	hello	prompt; show servers state B	  once a connection: are the prompt and B there?
  *	read	show info; show servers state B; show stat ID 4 -1
- *	set	set server B/S weight N; ...
+ *	set	set server B/S state ready; ...; then weight N; ...; then state drain or maint; ...
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,13 +24,26 @@
 enum turn { TURN_NONE, TURN_HELLO, TURN_READ, TURN_SET };
 
 enum {
-	/* "set server BACKEND/SERVER weight 256\n" */
+	/* "set server BACKEND/SERVER state ready\n" */
 	COMMAND_MAX = 24 + 2 * HAPROXY_NAME_MAX,
+	SETS_MAX = 2 * HAPROXY_SERVERS_MAX, /* of each server its weight and its state */
 	RECEIVE_MAX = 16384,
 	RECEIVES_MAX = 4, /* in one haproxy_work(): the caller has other things to do */
 };
 
 static const int64_t pause_min_ns = 100 * NS_PER_MS, pause_max_ns = 5 * NS_PER_S;
+
+/* What a command of a set is for. */
+struct set {
+	uint16_t server;
+	enum act_want want; /* ACT_KEEP: its weight */
+};
+
+static const char *const want_word[] = {
+	[ACT_SERVE] = "ready",
+	[ACT_DRAIN] = "drain",
+	[ACT_OUT] = "maint",
+};
 
 struct act {
 	struct act_conf conf;
@@ -39,11 +52,11 @@ struct act {
 	enum turn turn;
 	struct mono began; /* the turn */
 	uint32_t replies, replied;
-	struct mono again;		   /* not connected: when to try */
-	int64_t pause_ns;		   /* after the next failure */
-	bool known;			   /* read on this connection */
-	uint32_t backend;		   /* its number in this HAProxy */
-	uint16_t set[HAPROXY_SERVERS_MAX]; /* which server each command of a set is for */
+	struct mono again;	  /* not connected: when to try */
+	int64_t pause_ns;	  /* after the next failure */
+	bool known;		  /* read on this connection */
+	uint32_t backend;	  /* its number in this HAProxy */
+	struct set set[SETS_MAX]; /* as commands were sent */
 	uint32_t set_good;
 	struct act_server now[HAPROXY_SERVERS_MAX], next[HAPROXY_SERVERS_MAX];
 	uint64_t connections, reads, sets, failures;
@@ -52,7 +65,7 @@ struct act {
 	char broken[HAPROXY_NOTE_MAX], refused[HAPROXY_NOTE_MAX], missing[HAPROXY_NOTE_MAX];
 	struct haproxy_text text;
 	size_t out_at, out_len;
-	char out[HAPROXY_SERVERS_MAX * COMMAND_MAX];
+	char out[SETS_MAX * COMMAND_MAX];
 };
 
 /* --- what is wrong ------------------------------------------------------------------------- */
@@ -282,21 +295,31 @@ static void end_read(struct act *h)
 	say_missing(h);
 }
 
-/* A reply of a set: HAProxy may have refused one weight, and taken the others. */
+/* HAProxy refused a command, and said why. */
+static void say_refused(struct act *h, const struct set *s)
+{
+	const char *server = h->conf.server[s->server], *words = h->text.words;
+
+	if (!strcmp(words, "Permission denied"))
+		say_fault(h, h->refused);
+	else if (s->want == ACT_KEEP)
+		say(h->refused,
+		    "HAProxy refused a weight of server \"%s/%s\": \"%s\": correct haproxy.cfg",
+		    h->conf.backend, server, words);
+	else
+		say(h->refused,
+		    "HAProxy refused \"state %s\" of server \"%s/%s\": \"%s\": correct "
+		    "haproxy.cfg",
+		    want_word[s->want], h->conf.backend, server, words);
+}
+
+/* A reply of a set: HAProxy may have refused one command, and taken the others. */
 static void take_set(struct act *h)
 {
-	const char *server = h->conf.server[h->set[h->replied]];
-
 	if (!h->text.fault) {
 		h->set_good++;
 	} else if (h->set_good == h->replied) { /* the first that was refused */
-		if (!strcmp(h->text.words, "Permission denied"))
-			say_fault(h, h->refused);
-		else
-			say(h->refused,
-			    "HAProxy refused a weight of server \"%s/%s\": \"%s\": correct "
-			    "haproxy.cfg",
-			    h->conf.backend, server, h->text.words);
+		say_refused(h, &h->set[h->replied]);
 	}
 }
 
@@ -556,25 +579,51 @@ static int haproxy_read(struct act *h, struct mono now)
 	return 0;
 }
 
-static int haproxy_put(struct act *h, const uint16_t *weight, struct mono now)
+/* The weights that differ; their commands are n and following. Returns n after them. */
+static uint32_t set_weights(struct act *h, const uint16_t *weight, uint32_t n)
 {
-	uint32_t n = 0;
-	int rc = may_begin(h);
+	for (uint32_t i = 0; i < h->conf.servers; i++) {
+		if (!h->now[i].there || h->now[i].weight == weight[i])
+			continue;
+		h->set[n++] = (struct set){ (uint16_t)i, ACT_KEEP };
+		command(h, "set server %s/%s weight %u\n", h->conf.backend, h->conf.server[i],
+			weight[i]);
+	}
+	return n;
+}
 
-	for (uint32_t i = 0; !rc && i < h->conf.servers; i++)
-		if (weight[i] > HAPROXY_WEIGHT_MAX)
-			rc = -EINVAL;
+/* The same of states: of those servers that are to serve, or of the others. */
+static uint32_t set_states(struct act *h, const enum act_want *want, bool serve, uint32_t n)
+{
+	for (uint32_t i = 0; want && i < h->conf.servers; i++) {
+		const struct act_server *s = &h->now[i];
+
+		if (!s->there || want[i] == ACT_KEEP || want[i] == s->admin ||
+		    (want[i] == ACT_SERVE) != serve)
+			continue;
+		h->set[n++] = (struct set){ (uint16_t)i, want[i] };
+		command(h, "set server %s/%s state %s\n", h->conf.backend, h->conf.server[i],
+			want_word[want[i]]);
+	}
+	return n;
+}
+
+static int haproxy_put(struct act *h, const uint16_t *weight, const enum act_want *want,
+		       struct mono now)
+{
+	int rc = may_begin(h);
+	uint32_t n;
+
+	if (!rc && !act_put_good(weight, want, h->conf.servers))
+		rc = -EINVAL;
 	if (rc)
 		return rc;
 	if (!h->known)
 		return -ENOTCONN;
-	for (uint32_t i = 0; i < h->conf.servers; i++) {
-		if (!h->now[i].there || h->now[i].weight == weight[i])
-			continue;
-		h->set[n++] = (uint16_t)i;
-		command(h, "set server %s/%s weight %u\n", h->conf.backend, h->conf.server[i],
-			weight[i]);
-	}
+	/* A server takes over before another one ends. */
+	n = set_states(h, want, true, 0);
+	n = set_weights(h, weight, n);
+	n = set_states(h, want, false, n);
 	if (!n) {
 		h->refused[0] = '\0';
 		return 0;

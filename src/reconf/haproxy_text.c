@@ -39,6 +39,8 @@ enum { OP_STARTING = 1, OP_RUNNING = 2, OP_STOPPING = 3 };
 /* Maintenance (forced, inherited, name not resolved), drain (forced, inherited). Not 0x04: it
  * stays set when a server that was configured as disabled is made ready. */
 enum { ADMIN_CLOSED = 0x01 | 0x02 | 0x20 | 0x08 | 0x10 };
+/* What "set server state" sets: each of its words clears the other bit. */
+enum { ADMIN_FORCED_OUT = 0x01, ADMIN_FORCED_DRAIN = 0x08 };
 
 static void set_fault(struct haproxy_text *t, enum haproxy_fault fault, const char *words,
 		      size_t len)
@@ -174,6 +176,13 @@ static bool find_server(struct haproxy_text *t, const struct field *name, uint32
 	return false;
 }
 
+static enum act_want want_of(uint64_t admin)
+{
+	if (admin & ADMIN_FORCED_OUT)
+		return ACT_OUT;
+	return admin & ADMIN_FORCED_DRAIN ? ACT_DRAIN : ACT_SERVE;
+}
+
 static void read_state(struct haproxy_text *t)
 {
 	struct field f[HAPROXY_COLUMNS] = { { NULL, 0 } };
@@ -204,6 +213,7 @@ static void read_state(struct haproxy_text *t)
 	}
 	s->there = true;
 	s->up = (op == OP_STARTING || op == OP_RUNNING) && !(admin & ADMIN_CLOSED);
+	s->admin = want_of(admin);
 	s->weight = (uint16_t)weight;
 	s->initial = (uint16_t)initial;
 }

@@ -66,9 +66,9 @@ struct haproxy_text {
 };
 
 /*
- * A reply of this kind begins. server is as conf->server[]: STATE writes it anew, with there, up
- * and weights; STAT adds own, queued, served and latency_ns, and a server that it does not name is
- * not there. EMPTY and INFO do not write.
+ * A reply of this kind begins. server is as conf->server[]: STATE writes it anew, with there, up,
+ * admin and weights; STAT adds own, queued, served and latency_ns, and a server that it does not
+ * name is not there. EMPTY and INFO do not write.
  */
 void haproxy_text_begin(struct haproxy_text *t, const struct act_conf *conf,
 			enum haproxy_reply kind, struct act_server *server);

@@ -36,6 +36,7 @@ void fake_haproxy_restart(struct fake_process *p)
 	p->start++;
 	for (int i = 0; i < FAKE_SERVERS; i++) {
 		p->server[i].weight = p->server[i].initial;
+		p->server[i].admin = ACT_SERVE;
 		p->server[i].own = p->server[i].queued = 0;
 		p->server[i].served = p->server[i].latency_ns = 0;
 	}
@@ -47,6 +48,7 @@ struct act {
 	struct act_server server[HAPROXY_SERVERS_MAX];
 	struct mono began;
 	uint16_t put[HAPROXY_SERVERS_MAX];
+	enum act_want want[HAPROXY_SERVERS_MAX];
 	uint32_t start; /* of the process that it is connected to */
 	int epoll;
 };
@@ -106,7 +108,8 @@ static void read_all(struct act *h, struct fake_process *p)
 				 h->conf.backend, h->conf.server[i]);
 			continue;
 		}
-		h->server[i].up = !p->server[at].down;
+		h->server[i].admin = p->server[at].admin ? p->server[at].admin : ACT_SERVE;
+		h->server[i].up = !p->server[at].down && h->server[i].admin == ACT_SERVE;
 		h->server[i].weight = p->server[at].weight;
 		h->server[i].initial = p->server[at].initial;
 		h->server[i].own = p->server[at].own;
@@ -124,8 +127,10 @@ static void set_all(struct act *h, struct fake_process *p)
 
 	for (uint32_t i = 0; i < h->conf.servers; i++) {
 		int at = place_of(p, h->conf.server[i]);
+		bool weighs = h->server[i].weight != h->put[i];
+		bool turns = h->want[i] && h->server[i].admin != h->want[i];
 
-		if (at < 0 || h->server[i].weight == h->put[i])
+		if (at < 0 || (!weighs && !turns))
 			continue;
 		if (p->refuses) {
 			h->seen.failures++;
@@ -134,7 +139,9 @@ static void set_all(struct act *h, struct fake_process *p)
 			return;
 		}
 		p->server[at].weight = h->put[i];
-		h->seen.sets++;
+		if (h->want[i])
+			p->server[at].admin = h->want[i];
+		h->seen.sets += weighs + turns;
 	}
 	p->puts += h->seen.sets > sets;
 }
@@ -176,12 +183,15 @@ static int haproxy_read(struct act *h, struct mono now)
 	return 0;
 }
 
-static int haproxy_put(struct act *h, const uint16_t *weight, struct mono now)
+static int haproxy_put(struct act *h, const uint16_t *weight, const enum act_want *want,
+		       struct mono now)
 {
 	(void)now;
 	if (h->seen.state != ACT_READY)
 		return h->seen.state == ACT_DOWN ? -ENOTCONN : -EBUSY;
 	memcpy(h->put, weight, h->conf.servers * sizeof(*weight));
+	for (uint32_t i = 0; i < h->conf.servers; i++)
+		h->want[i] = want ? want[i] : ACT_KEEP;
 	h->seen.state = ACT_SETTING;
 	return 0;
 }

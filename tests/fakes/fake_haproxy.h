@@ -14,12 +14,13 @@ struct fake_process {
 	char backend[HAPROXY_NAME_MAX]; /* "": no such process */
 	bool away;			/* nobody listens */
 	bool hangs;			/* it answers nothing */
-	bool refuses;			/* no weight is set */
+	bool refuses;			/* nothing is set */
 	uint32_t start;			/* another one: it was restarted */
 	struct {
 		char name[HAPROXY_NAME_MAX]; /* "": no more */
 		bool down;
 		uint16_t weight, initial;
+		enum act_want admin; /* ACT_KEEP: as ACT_SERVE */
 		uint32_t own, queued;
 		uint64_t served, latency_ns;
 	} server[FAKE_SERVERS];
@@ -33,7 +34,7 @@ extern struct fake_process fake_process[FAKE_PROCESSES];
 void fake_haproxy_clear(void);
 /* A process with the servers s1 .. sn of this weight. */
 struct fake_process *fake_haproxy_run(const char *backend, int n, uint16_t weight);
-/* It begins again, with the configured weights. */
+/* It begins again, with the configured weights, and all serve. */
 void fake_haproxy_restart(struct fake_process *p);
 /* How many handles are open. */
 extern int fake_haproxy_open;

@@ -73,6 +73,11 @@ static uint64_t number(const char *s, uint64_t most)
 	return v;
 }
 
+static enum act_want admin_of(uint64_t bits)
+{
+	return bits & 1 ? ACT_OUT : bits & 8 ? ACT_DRAIN : ACT_SERVE;
+}
+
 /* The rows of an accepted table, which is a string without quotes; its first line is the header. */
 static void check_table(char *s, const struct result *r, bool state)
 {
@@ -106,6 +111,10 @@ static void check_table(char *s, const struct result *r, bool state)
 			FUZZ_REQUIRE(r->text.backend ==
 				     number(named(names, field, n, "be_id"), INT32_MAX));
 			FUZZ_REQUIRE(!v->up || number(named(names, field, n, "srv_op_state"), 2));
+			FUZZ_REQUIRE(v->admin ==
+				     admin_of(number(named(names, field, n, "srv_admin_state"),
+						     UINT16_MAX)));
+			FUZZ_REQUIRE(!v->up || v->admin == ACT_SERVE);
 		} else {
 			FUZZ_REQUIRE(v->served ==
 				     number(named(names, field, n, "stot"), UINT64_MAX));

@@ -5,9 +5,11 @@
  *	agent PORT BACKEND SERVER...
  *
  *	put W...	these weights from now on
+ *	want WORD...	these states, and 100 %: keep, ready, drain or maint
  *	see		nothing
  *
- * Answer: STATE WEIGHT,... NOTE, with what each server was told; -1: HAProxy does not ask for it.
+ * Answer: STATE WEIGHT,... WANTS NOTE, with what each server was told; -1: HAProxy does not ask for
+ * it. WANTS: the first letter of each server's state.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -18,24 +20,40 @@
 #include "src/reconf/act_agent.h"
 #include "src/util/clock.h"
 
+static const char *const want_word[] = { "keep", "ready", "drain", "maint" };
+
+static enum act_want want_of(const char *word)
+{
+	for (int w = ACT_OUT; word && w > ACT_KEEP; w--)
+		if (!strcmp(word, want_word[w]))
+			return (enum act_want)w;
+	return ACT_KEEP;
+}
+
 static void obey(struct act *a, uint32_t servers, char *line, struct mono now)
 {
 	uint16_t weight[HAPROXY_SERVERS_MAX] = { 0 };
+	enum act_want want[HAPROXY_SERVERS_MAX] = { ACT_KEEP };
 	char *next, *word = strtok_r(line, " \n", &next);
+	bool puts = word && !strcmp(word, "put"), wants = word && !strcmp(word, "want");
 	int rc = act_agent.read(a, now);
 	struct act_seen s;
 
-	for (uint32_t i = 0; i < servers && word && !strcmp(word, "put"); i++) {
+	for (uint32_t i = 0; i < servers && (puts || wants); i++) {
 		char *w = strtok_r(NULL, " \n", &next);
 
-		weight[i] = w ? (uint16_t)atoi(w) : 0;
+		weight[i] = wants ? HAPROXY_WEIGHT_MAX : w ? (uint16_t)atoi(w) : 0;
+		want[i] = wants ? want_of(w) : ACT_KEEP;
 	}
-	if (word && !strcmp(word, "put") && !rc)
-		act_agent.put(a, weight, now);
+	if ((puts || wants) && !rc)
+		act_agent.put(a, weight, wants ? want : NULL, now);
 	act_agent.see(a, &s);
 	printf("%s ", s.state == ACT_READY ? "ready" : "down");
 	for (uint32_t i = 0; i < servers; i++)
 		printf("%s%d", i ? "," : "", !rc && s.server[i].there ? s.server[i].weight : -1);
+	printf(" ");
+	for (uint32_t i = 0; i < servers; i++)
+		printf("%c", want_word[rc ? ACT_KEEP : s.server[i].admin][0]);
 	printf(" %s\n", s.note);
 	fflush(stdout);
 }

@@ -7,10 +7,14 @@
  *	read		a reading, also after a failure; waits until there is one
  *	put W...	then a reading
  *	flip N		N times: a put of other weights for all servers, and a reading
+ *	move N WORD	N times: this state for one server after the other, all others are ready;
+ *			a reading, and 10 ms. A WORD is keep, ready, drain or maint.
+ *	want WORD...	these states, and a reading
  *	see		waits for nothing
  *
- * Answer: STATE CONNECTIONS READS SETS FAILURES US:US WEIGHT,... SERVED:MS,... NOTE. US: the
- * microseconds that it took; of flip: of a put, and of a reading, at the median. SERVED:MS: of each
+ * Answer: STATE CONNECTIONS READS SETS FAILURES US:US WEIGHT,... WANTS SERVED:MS,... NOTE. US: the
+ * microseconds that it took; of flip and move: of a put, and of a reading, at the median. WANTS:
+ * the first letter of each server's state. SERVED:MS: of each
  * server its requests and their mean response time.
  */
 #include <inttypes.h>
@@ -22,14 +26,17 @@
 #include "src/reconf/act_haproxy.h"
 #include "src/util/clock.h"
 
-enum { FLIPS_MAX = 100000 };
+enum { TIMES_MAX = 100000, MOVE_MS = 10 };
 
 struct client {
 	struct act_conf conf;
 	struct act *h;
 	struct clock clock;
 	struct act_seen seen;
+	int64_t put_us[TIMES_MAX], read_us[TIMES_MAX]; /* of flips and moves */
 };
+
+static const char *const want_word[] = { "keep", "ready", "drain", "maint" };
 
 static struct mono now(struct client *c)
 {
@@ -60,9 +67,9 @@ static void read_now(struct client *c)
 }
 
 /* One turn of its end is enough: what came of it, the reading says. */
-static void put_now(struct client *c, const uint16_t *weight)
+static void put_now(struct client *c, const uint16_t *weight, const enum act_want *want)
 {
-	if (act_haproxy.put(c->h, weight, now(c)))
+	if (act_haproxy.put(c->h, weight, want, now(c)))
 		return;
 	do
 		work(c);
@@ -76,27 +83,56 @@ static int later(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void flip(struct client *c, uint32_t n, int64_t *put_us, int64_t *read_us)
+/* A put of these, and a reading; how long they took is number at. */
+static void turn(struct client *c, const uint16_t *weight, const enum act_want *want, uint32_t at)
 {
-	static int64_t put[FLIPS_MAX], read[FLIPS_MAX];
+	struct mono began = now(c), middle;
+
+	put_now(c, weight, want);
+	middle = now(c);
+	read_now(c);
+	c->put_us[at] = (middle.ns - began.ns) / 1000;
+	c->read_us[at] = (now(c).ns - middle.ns) / 1000;
+}
+
+static void flip(struct client *c, uint32_t n)
+{
 	uint16_t weight[HAPROXY_SERVERS_MAX];
 
-	n = n && n < FLIPS_MAX ? n : 1;
 	for (uint32_t f = 0; f < n; f++) {
-		struct mono began = now(c), middle;
-
 		for (uint32_t i = 0; i < c->conf.servers; i++)
 			weight[i] = (uint16_t)(1 + (f * 37 + i * 101) % 256);
-		put_now(c, weight);
-		middle = now(c);
-		read_now(c);
-		put[f] = (middle.ns - began.ns) / 1000;
-		read[f] = (now(c).ns - middle.ns) / 1000;
+		turn(c, weight, NULL, f);
 	}
-	qsort(put, n, sizeof(*put), later);
-	qsort(read, n, sizeof(*read), later);
-	*put_us = put[n / 2];
-	*read_us = read[n / 2];
+}
+
+static enum act_want want_of(const char *word)
+{
+	for (int w = ACT_OUT; word && w > ACT_KEEP; w--)
+		if (!strcmp(word, want_word[w]))
+			return (enum act_want)w;
+	return ACT_KEEP;
+}
+
+/* The weights that were read: none is set. */
+static void as_read(const struct client *c, uint16_t *weight)
+{
+	for (uint32_t i = 0; i < c->conf.servers; i++)
+		weight[i] = c->seen.server[i].weight;
+}
+
+static void move(struct client *c, uint32_t n, enum act_want to)
+{
+	uint16_t weight[HAPROXY_SERVERS_MAX];
+	enum act_want want[HAPROXY_SERVERS_MAX];
+
+	as_read(c, weight);
+	for (uint32_t f = 0; f < n; f++) {
+		for (uint32_t i = 0; i < c->conf.servers; i++)
+			want[i] = i == f % c->conf.servers ? to : ACT_SERVE;
+		turn(c, weight, want, f);
+		poll(NULL, 0, MOVE_MS);
+	}
 }
 
 static void show(const struct client *c, int64_t us, int64_t read_us)
@@ -109,6 +145,9 @@ static void show(const struct client *c, int64_t us, int64_t read_us)
 	for (uint32_t i = 0; i < c->conf.servers; i++)
 		printf("%s%d", i ? "," : "",
 		       c->seen.server[i].there ? c->seen.server[i].weight : -1);
+	printf(" ");
+	for (uint32_t i = 0; i < c->conf.servers; i++)
+		printf("%c", want_word[c->seen.server[i].admin][0]);
 	for (uint32_t i = 0; i < c->conf.servers; i++)
 		printf("%c%" PRIu64 ":%" PRIu64, i ? ',' : ' ', c->seen.server[i].served,
 		       (uint64_t)(c->seen.server[i].latency_ns / NS_PER_MS));
@@ -116,11 +155,27 @@ static void show(const struct client *c, int64_t us, int64_t read_us)
 	fflush(stdout);
 }
 
+/* "flip N", "move N WORD": what is left of the line is in next. */
+static void repeat(struct client *c, const char *word, char *next)
+{
+	char *number = strtok_r(NULL, " \n", &next);
+	int given = number ? atoi(number) : 1;
+	uint32_t n = given > 0 && given < TIMES_MAX ? (uint32_t)given : 1;
+
+	if (!strcmp(word, "flip"))
+		flip(c, n);
+	else
+		move(c, n, want_of(strtok_r(NULL, " \n", &next)));
+	qsort(c->put_us, n, sizeof(*c->put_us), later);
+	qsort(c->read_us, n, sizeof(*c->read_us), later);
+	show(c, c->put_us[n / 2], c->read_us[n / 2]);
+}
+
 static void obey(struct client *c, char *line)
 {
-	int64_t us, read_us = 0;
 	struct mono began = now(c);
 	uint16_t weight[HAPROXY_SERVERS_MAX] = { 0 };
+	enum act_want want[HAPROXY_SERVERS_MAX] = { ACT_KEEP };
 	char *next, *word = strtok_r(line, " \n", &next);
 
 	if (!word || !strcmp(word, "see")) {
@@ -131,15 +186,19 @@ static void obey(struct client *c, char *line)
 		for (uint32_t i = 0; i < c->conf.servers && (word = strtok_r(NULL, " \n", &next));
 		     i++)
 			weight[i] = (uint16_t)atoi(word);
-		put_now(c, weight);
+		put_now(c, weight, NULL);
 		read_now(c);
-	} else if (!strcmp(word, "flip") && (word = strtok_r(NULL, " \n", &next))) {
-		flip(c, (uint32_t)atoi(word), &us, &read_us);
-		show(c, us, read_us);
+	} else if (!strcmp(word, "want")) {
+		as_read(c, weight);
+		for (uint32_t i = 0; i < c->conf.servers; i++)
+			want[i] = want_of(strtok_r(NULL, " \n", &next));
+		put_now(c, weight, want);
+		read_now(c);
+	} else {
+		repeat(c, word, next);
 		return;
 	}
-	us = (now(c).ns - began.ns) / 1000;
-	show(c, us, read_us);
+	show(c, (now(c).ns - began.ns) / 1000, 0);
 }
 
 int main(int argc, char **argv)

@@ -21,7 +21,9 @@ import time
 CLIENT = "tests/haproxy/client"
 AGENT = "tests/haproxy/agent"
 FLIPS = 2500  # of 4 servers: 10,000 weights
+MOVES = 101  # of 2 servers: 201 states
 SERVERS = ["n1", "n2", "n3", "n4"]
+PAIR = ["p1", "p2"]
 AGENTS = ["a1", "a2", "a3"]  # a3 has no weight of its own
 PATIENCE_S = 20
 SLOW_MS = 50  # until a response
@@ -40,14 +42,17 @@ class HAProxy:
     def __init__(self, top):
         self.socket = os.path.join(top, "sock")
         self.conf = os.path.join(top, "haproxy.cfg")
-        self.port, self.agent_port, self.slow_port, self.slow_at, *ports = free_ports(4 + len(SERVERS))
+        self.port, self.agent_port, self.slow_port, self.slow_at, self.pair_port, *ports = free_ports(5 + len(SERVERS))
         with open(self.conf, "w") as f:
-            f.write("global\n stats socket %s level admin\n maxconn 500\n"
+            f.write("global\n stats socket %s level admin\n stats socket %s.operator level operator\n maxconn 500\n"
                     "defaults\n mode http\n timeout connect 2s\n timeout client 9s\n timeout server 9s\n"
                     "frontend web\n bind 127.0.0.1:%d\n default_backend web\n"
-                    "backend web\n balance roundrobin\n" % (self.socket, self.port))
+                    "backend web\n balance roundrobin\n" % (self.socket, self.socket, self.port))
             for name, port in zip(SERVERS, ports):
                 f.write(" server %s 127.0.0.1:%d weight 100\n" % (name, port))
+            f.write("frontend pair\n bind 127.0.0.1:%d\n default_backend pair\nbackend pair\n" % self.pair_port)
+            for name, port in zip(PAIR, ports):
+                f.write(" server %s 127.0.0.1:%d weight 100%s\n" % (name, port, " disabled" if name == "p1" else ""))
             f.write("backend many\n balance roundrobin\n server-template m 1-256 127.0.0.1:%d weight 100\n" % ports[0])
             f.write("backend agents\n")
             for name, weight in zip(AGENTS, ("weight 100", "weight 40", "")):
@@ -105,23 +110,27 @@ class HAProxy:
     def weights(self, backend="web"):
         return self.stat("weight", backend)
 
+    def states(self, backend="pair"):
+        rows = csv.DictReader(self.ask("show stat -1 4 -1").lstrip("# ").splitlines())
+        return [r["status"] for r in rows if r["pxname"] == backend]
+
     def served(self):
         return self.stat("stot")
 
 
 class Client:
-    def __init__(self, haproxy, backend="web", servers=SERVERS):
-        self.process = subprocess.Popen([CLIENT, haproxy.socket, backend, "300"] + servers, text=True, bufsize=1,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, haproxy, backend="web", servers=SERVERS, suffix=""):
+        self.process = subprocess.Popen([CLIENT, haproxy.socket + suffix, backend, "300"] + servers, text=True,
+                                        bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def say(self, line):
         self.process.stdin.write(line + "\n")
-        words = self.process.stdout.readline().rstrip("\n").split(" ", 8)
-        self.state, self.note = words[0], words[8]
+        words = self.process.stdout.readline().rstrip("\n").split(" ", 9)
+        self.state, self.wants, self.note = words[0], words[7], words[9]
         self.connections, self.reads, self.sets, self.failures = map(int, words[1:5])
         self.us = [int(n) for n in words[5].split(":")]
         self.weights = [int(n) for n in words[6].split(",")]
-        self.requests = [tuple(map(int, w.split(":"))) for w in words[7].split(",")]  # served, mean ms
+        self.requests = [tuple(map(int, w.split(":"))) for w in words[8].split(",")]  # served, mean ms
 
     def close(self):
         self.process.stdin.close()
@@ -135,7 +144,7 @@ class Agent:
 
     def say(self, line):
         self.process.stdin.write(line + "\n")
-        self.state, told, self.note = self.process.stdout.readline().rstrip("\n").split(" ", 2)
+        self.state, told, self.wants, self.note = self.process.stdout.readline().rstrip("\n").split(" ", 3)
         self.told = [int(n) for n in told.split(",")]
 
     def until(self, what, holds):
@@ -231,6 +240,42 @@ def spared(client, haproxy):
     expect(load.good > 50 and not load.bad, "requests that failed", load.good, load.bad[:3])
     expect(sent[0] == 0 and sent[1] > 10, "requests to each", sent)
     recovers(client, haproxy, [100] * 4)
+
+
+def moves(haproxy):
+    """Of two servers one serves at each time. The configuration has the first one disabled."""
+    client = Client(haproxy, "pair", PAIR)
+    client.say("read")
+    expect(client.wants == "mr", "states at first", client.wants)
+    client.say("want ready keep")
+    expect(client.wants == "rr", "a disabled server made ready", client.wants, client.note)
+    for word, letter in (("drain", "d"), ("maint", "m")):
+        loads = [Load(haproxy.pair_port) for _ in range(4)]
+        before = client.sets
+        client.say("move %d %s" % (MOVES, word))
+        took = client.us
+        time.sleep(0.2)
+        for load in loads:
+            load.ended = True
+            load.join()
+        good, bad = sum(load.good for load in loads), sum((load.bad for load in loads), [])
+        states = client.sets - before
+        expect(states >= 200 and not client.failures, "states set", states, client.failures, client.note)
+        expect(client.wants == letter + "r", "states read", client.wants)
+        expect(haproxy.states() == [word.upper(), "no check"], "states in force", haproxy.states())
+        expect(good > 100 and not bad, "requests that failed", len(bad), bad[:3], "of", good)
+        print("live: %s: %d states set, %d requests, 0 failed; a set %d us, a reading %d us (median)"
+              % (word, states, good, *took))
+        client.say("want ready ready")
+    expect(haproxy.states() == ["no check"] * 2, "both serve", haproxy.states())
+    client.close()
+    client = Client(haproxy, "pair", PAIR, ".operator")
+    client.say("read")
+    client.say("want drain keep")
+    expect(client.wants == "rr" and client.state == "ready", "a state without the right", client.wants)
+    expect("denies \"set server\"" in client.note and "level admin" in client.note, "a note", client.note)
+    print("live: \"%s\"" % client.note)
+    client.close()
 
 
 def many(haproxy):
@@ -361,6 +406,20 @@ def agents(haproxy):
     agent.say("put 0 1 256")
     until(lambda: haproxy.weights("agents") == [0, 0, 1], "0 %, 1 % of 40, 100 %")
     agent.until("what was told", lambda: agent.told == [0, 1, 256])
+    agent.say("want drain maint ready")
+    until(lambda: haproxy.states("agents") == ["DRAIN (agent)", "MAINT", "no check"], "states told")
+    agent.until("what was told", lambda: agent.wants == "dmr")
+    # It goes on to ask for those that do not serve.
+    agent.say("want ready drain maint")
+    until(lambda: haproxy.states("agents") == ["no check", "DRAIN (agent)", "MAINT"], "other states")
+    haproxy.ask("set server agents/a1 state maint")
+    until(lambda: haproxy.states("agents") == ["no check", "DRAIN (agent)", "MAINT"], "the same after an operator's")
+    agent.say("put 0 1 256")
+    until(lambda: haproxy.weights("agents") == [0, 0, 1], "weights without states")
+    expect(haproxy.states("agents") == ["no check", "DRAIN (agent)", "MAINT"], "states that are kept",
+           haproxy.states("agents"))
+    agent.say("want ready ready ready")
+    until(lambda: haproxy.states("agents") == ["no check"] * 3, "all serve")
     # A restarted HAProxy is told again.
     agent.say("put 64 128 256")
     until(lambda: haproxy.weights("agents") == [25, 20, 1], "25 %")
@@ -397,6 +456,7 @@ def main():
         client = Client(haproxy)
         under_load(client, haproxy)
         spared(client, haproxy)
+        moves(haproxy)
         many(haproxy)
         slow(haproxy)
         happens(client, haproxy)

@@ -147,7 +147,15 @@ static int put(struct rig *r, uint16_t a, uint16_t b, uint16_t c)
 {
 	const uint16_t w[] = { a, b, c };
 
-	return act_agent.put(r->a, w, r->now);
+	return act_agent.put(r->a, w, NULL, r->now);
+}
+
+static int put_states(struct rig *r, enum act_want a, enum act_want b, enum act_want c)
+{
+	static const uint16_t w[] = { 256, 128, 0 };
+	const enum act_want want[] = { a, b, c };
+
+	return act_agent.put(r->a, w, want, r->now);
 }
 
 /* --- answers --------------------------------------------------------------------------------- */
@@ -210,6 +218,52 @@ RIG_TEST(reading__shows_what_each_server_was_told_last)
 	assert_true(seen(r).state == ACT_DOWN && seen(r).reads == 4);
 	assert_string_equal(ask(r, "web/n2\n"), "\n");
 	assert_int_equal(seen(r).connections, 2);
+}
+
+RIG_TEST(answer__of_a_state_that_was_put__has_its_word_and_the_weight)
+{
+	struct rig *r = *state;
+	const struct act_server *s = seen(r).server;
+
+	ask_all(r);
+	assert_int_equal(act_agent.read(r->a, r->now), 0);
+	assert_true(s[0].admin == ACT_KEEP && s[2].admin == ACT_KEEP);
+	assert_int_equal(put_states(r, ACT_SERVE, ACT_DRAIN, ACT_OUT), 0);
+	assert_string_equal(ask(r, "web/n1\n"), "ready 100%\n");
+	assert_string_equal(ask(r, "web/n2\n"), "drain 50%\n");
+	assert_int_equal(act_agent.read(r->a, r->now), 0);
+	assert_true(s[0].admin == ACT_SERVE && s[1].admin == ACT_DRAIN);
+	assert_int_equal(s[2].admin, ACT_KEEP); /* it was not told yet */
+	assert_int_equal(seen(r).sets, 3);	/* two states, and one weight that is not 100 % */
+	assert_string_equal(ask(r, "web/n1x\n"), "maint 0%\n");
+	assert_string_equal(ask(r, "web/n1x\n"), "maint 0%\n");
+	assert_int_equal(seen(r).sets, 5);
+	/* What is kept is what was told last; HAProxy keeps it. */
+	assert_int_equal(put_states(r, ACT_KEEP, ACT_SERVE, ACT_KEEP), 0);
+	assert_string_equal(ask(r, "web/n1\n"), "100%\n");
+	assert_string_equal(ask(r, "web/n2\n"), "ready 50%\n");
+	assert_string_equal(ask(r, "web/n1x\n"), "0%\n");
+	assert_int_equal(act_agent.read(r->a, r->now), 0);
+	assert_true(s[0].admin == ACT_SERVE && s[1].admin == ACT_SERVE && s[2].admin == ACT_OUT);
+	assert_int_equal(seen(r).sets, 6);
+	/* As without states, to the byte. */
+	assert_int_equal(put_states(r, ACT_DRAIN, ACT_DRAIN, ACT_DRAIN), 0);
+	assert_int_equal(put(r, 256, 128, 0), 0);
+	assert_string_equal(ask(r, "web/n2\n"), "50%\n");
+	/* The hold is over; a put that is none changes nothing. */
+	assert_int_equal(put_states(r, ACT_DRAIN, ACT_KEEP, ACT_KEEP), 0);
+	assert_int_equal(put_states(r, ACT_OUT, ACT_OUT, (enum act_want)(ACT_OUT + 1)), -EINVAL);
+	assert_int_equal(put_states(r, (enum act_want) - 1, ACT_OUT, ACT_OUT), -EINVAL);
+	pass(r, 2 * NS_PER_S - 1);
+	assert_string_equal(ask(r, "web/n1\n"), "drain 100%\n");
+	pass(r, 1);
+	assert_string_equal(ask(r, "web/n1\n"), "\n");
+	/* A server that is asked for no more is not told to be drained. */
+	pass(r, 9 * NS_PER_S);
+	ask(r, "web/n2\n");
+	pass(r, NS_PER_S);
+	assert_int_equal(act_agent.read(r->a, r->now), 0);
+	assert_true(!s[0].there && s[0].admin == ACT_KEEP && s[1].admin == ACT_SERVE);
 }
 
 /* --- what is wrong -------------------------------------------------------------------------- */

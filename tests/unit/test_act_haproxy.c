@@ -34,8 +34,12 @@ struct rig {
 	char said[COMMANDS][64]; /* "": as HAProxy */
 	uint32_t servers;
 	unsigned weight[HAPROXY_SERVERS_MAX];
-	unsigned commands; /* in all */
-	size_t piece;	   /* bytes that it sends at once; 0: all */
+	enum act_want admin[HAPROXY_SERVERS_MAX];
+	enum act_want want[SERVERS]; /* of each put */
+	bool wants;		     /* false: puts have NULL */
+	char set[256];		     /* what the newest put set, in order */
+	unsigned commands;	     /* in all */
+	size_t piece;		     /* bytes that it sends at once; 0: all */
 	char in[65536];
 	size_t in_len;
 	char out[262144];
@@ -83,12 +87,25 @@ __attribute__((format(printf, 2, 3))) static void reply(struct rig *r, const cha
 	r->out_len += (size_t)n;
 }
 
+static const char *const admin_bits[] = { "0", "0", "8", "1" };
+static const char *const want_name[] = { "keep", "ready", "drain", "maint" };
+
+static enum act_want want_named(const char *name)
+{
+	for (int w = ACT_KEEP; w <= ACT_OUT; w++)
+		if (!strcmp(name, want_name[w]))
+			return (enum act_want)w;
+	fail_msg("no want: \"%s\"", name);
+	return ACT_KEEP;
+}
+
 static void reply_state(struct rig *r)
 {
 	reply(r, "1\n# be_id be_name srv_id srv_name srv_op_state srv_admin_state "
 		 "srv_uweight srv_iweight\n");
 	for (uint32_t i = 0; i < r->servers; i++)
-		reply(r, "7 web %u %s 2 0 %u %u\n", i + 1, r->conf.server[i], r->weight[i], 1);
+		reply(r, "7 web %u %s 2 %s %u %u\n", i + 1, r->conf.server[i],
+		      admin_bits[r->admin[i]], r->weight[i], 1);
 	reply(r, "\n> ");
 }
 
@@ -100,19 +117,29 @@ static void reply_stat(struct rig *r)
 	reply(r, "\n> ");
 }
 
-static void set_weight(struct rig *r, const char *line)
+static void set_server(struct rig *r, const char *line)
 {
-	char name[HAPROXY_NAME_MAX];
-	unsigned weight;
+	char name[HAPROXY_NAME_MAX], what[8], value[8];
+	size_t n = strlen(r->set);
+	uint32_t i = 0;
 
-	assert_int_equal(sscanf(line, "set server web/%63s weight %u", name, &weight), 2);
-	for (uint32_t i = 0; i < r->servers; i++)
-		if (!strcmp(name, r->conf.server[i])) {
-			r->weight[i] = weight;
-			reply(r, "\n> ");
-			return;
-		}
-	reply(r, "No such server.\n\n> ");
+	assert_int_equal(sscanf(line, "set server web/%63s %7s %7s", name, what, value), 3);
+	if (n + strlen(name) + strlen(value) + 3 < sizeof(r->set))
+		sprintf(r->set + n, "%s%s %s", n ? " " : "", name, value);
+	while (i < r->servers && strcmp(name, r->conf.server[i]) != 0)
+		i++;
+	if (i == r->servers) {
+		reply(r, "No such server.\n\n> ");
+		return;
+	}
+	if (!strcmp(what, "weight")) {
+		r->weight[i] = (unsigned)atoi(value);
+	} else {
+		assert_string_equal(what, "state");
+		r->admin[i] = want_named(value);
+		assert_int_not_equal(r->admin[i], ACT_KEEP);
+	}
+	reply(r, "\n> ");
 }
 
 static void execute(struct rig *r, const char *line)
@@ -138,7 +165,7 @@ static void execute(struct rig *r, const char *line)
 	else if (c == STAT)
 		reply_stat(r);
 	else
-		set_weight(r, line);
+		set_server(r, line);
 }
 
 /* Takes what came, and sends a piece. False: there was nothing to do. */
@@ -203,7 +230,34 @@ static void put(struct rig *r, const struct step *s)
 
 	for (int i = 0; i < SERVERS; i++)
 		weight[i] = (uint16_t)s->n[i];
-	r->rc = act_haproxy.put(r->h, weight, r->now);
+	r->set[0] = '\0';
+	r->rc = act_haproxy.put(r->h, weight, r->wants ? r->want : NULL, r->now);
+}
+
+/* "ready keep drain": a state for each server. */
+static void take_states(const struct step *s, enum act_want *to)
+{
+	char name[SERVERS][8];
+
+	assert_int_equal(sscanf(s->rest, "%7s %7s %7s", name[0], name[1], name[2]), SERVERS);
+	for (int i = 0; i < SERVERS; i++)
+		to[i] = want_named(name[i]);
+}
+
+static void expect_states(const struct step *s, const enum act_want *is)
+{
+	enum act_want states[SERVERS];
+
+	take_states(s, states);
+	for (int i = 0; i < SERVERS; i++)
+		assert_int_equal(is[i], states[i]);
+}
+
+static void expect_read_states(const struct step *s, const struct act_server *server)
+{
+	const enum act_want is[SERVERS] = { server[0].admin, server[1].admin, server[2].admin };
+
+	expect_states(s, is);
 }
 
 /* Other programs wait at the socket until there is no room. */
@@ -256,6 +310,11 @@ static void act(void *rig, const struct step *s)
 		r->rc = act_haproxy.read(r->h, r->now);
 	else if (step_is(s, "put"))
 		put(r, s);
+	else if (step_is(s, "want")) {
+		take_states(s, r->want);
+		r->wants = true;
+	} else if (step_is(s, "operator"))
+		take_states(s, r->admin);
 	else if (step_is(s, "listen"))
 		listen_there(r);
 	else if (step_is(s, "leave"))
@@ -315,6 +374,12 @@ static void check(void *rig, const struct step *s)
 	else if (step_is(s, "has"))
 		for (int i = 0; i < SERVERS; i++)
 			assert_int_equal(r->weight[i], s->n[i]);
+	else if (step_is(s, "states"))
+		expect_read_states(s, r->seen.server);
+	else if (step_is(s, "are"))
+		expect_states(s, r->admin);
+	else if (step_is(s, "set"))
+		step_holds(s, !strcmp(s->rest, r->set));
 	else if (step_is(s, "there"))
 		for (int i = 0; i < SERVERS; i++)
 			assert_int_equal(r->seen.server[i].there, s->n[i]);
@@ -357,6 +422,7 @@ static struct rig *rig_open(uint32_t servers)
 	for (uint32_t i = 0; i < servers; i++) {
 		sprintf(r->conf.server[i], "n%u", i + 1);
 		r->weight[i] = 100;
+		r->admin[i] = ACT_SERVE;
 	}
 	assert_int_equal(act_haproxy.open(&r->h, &r->conf), 0);
 	return r;
@@ -484,6 +550,48 @@ static const struct row {
 	  "listen, has 2, turn, read, turn"
 	  "-> ready, there 1 1 0, reads 1, notes has no server \"n3\": correct;"
 	  "put 1 2 3, turn -> sets 2, failures 0; has 3, read, turn -> quiet, there 1 1 1" },
+	{ "states_that_differ_are_set__and_the_next_reading_has_them",
+	  "listen, turn, read, turn -> states ready ready ready;"
+	  "want keep drain maint, put 100 100 100 -> good, setting;"
+	  "turn -> ready, sets 2, commands 7, are ready drain maint, states ready ready ready;"
+	  "put 100 100 100, turn -> sets 4; read, turn -> states ready drain maint, quiet;"
+	  "put 100 100 100 -> good, ready; turn -> sets 4;"
+	  "want drain ready ready, put 100 100 100, turn, read, turn"
+	  "-> sets 7, states drain ready ready, failures 0" },
+	{ "a_server_serves_before_weights_are_set__and_they_before_another_ends",
+	  "operator ready drain ready, listen, turn, read, turn, want maint ready drain,"
+	  "put 1 2 100, turn -> set n2 ready n1 1 n2 2 n1 maint n3 drain, sets 5, quiet" },
+	{ "a_state_that_is_kept__is_not_set__whatever_it_is",
+	  "operator maint drain ready, listen, turn, read, turn -> states maint drain ready;"
+	  "put 100 100 100 -> good, ready; want keep keep keep, put 100 100 100 -> good, ready;"
+	  "put 1 100 100, turn -> set n1 1, are maint drain ready" },
+	{ "what_an_operator_changed__is_set_again_after_a_reading",
+	  "listen, turn, read, turn, want drain keep keep, put 100 100 100, turn, read, turn,"
+	  "operator ready ready maint, put 100 100 100 -> ready; read, turn,"
+	  "put 100 100 100, turn -> set n1 drain, are drain ready maint" },
+	{ "haproxy_starts_again__states_are_set_again",
+	  "listen, turn, read, turn, want keep maint keep, put 100 100 100, turn, read, turn,"
+	  "leave, unlink, work, operator ready ready ready, listen, pass 100, turn,"
+	  "put 100 100 100 -> error ENOTCONN; read, turn, put 100 100 100, turn"
+	  "-> are ready maint ready, set n2 maint" },
+	{ "a_refused_state_is_told__and_the_others_are_set",
+	  "listen, turn, read, turn, has 2, want drain keep maint, put 100 5 100, turn -> ready,"
+	  "sets 2, failures 1, set n2 5 n1 drain n3 maint, are drain ready ready,"
+	  "notes refused \"state maint\" of server \"web/n3\": \"No such server.\": correct" },
+	{ "the_refused_weight_after_a_state_is_told",
+	  "operator ready drain ready, listen, turn, read, turn, has 2, want keep ready keep,"
+	  "put 100 100 7, turn -> sets 1, notes a weight of server \"web/n3\"" },
+	{ "no_right_to_set_a_state__is_told_with_the_remedy",
+	  "listen, turn, read, turn, say set Permission denied|, want drain keep keep,"
+	  "put 100 100 100, turn -> ready, sets 0, failures 1, notes denies \"set server\";"
+	  "say set, read, turn -> notes add \"level admin\"; put 100 100 100, turn -> quiet" },
+	{ "what_is_said_to_a_state_is_told_printable_and_cut",
+	  "listen, turn, read, turn, say set \x1b[2J|more|, want drain keep keep,"
+	  "put 100 100 100, turn -> ready, failures 1, notes \"state drain\" of server"
+	  " \"web/n1\": \"?[2J\"; read, turn -> ready, reads 2" },
+	{ "a_state_of_a_server_that_is_not_there__is_not_set",
+	  "listen, has 2, turn, read, turn, want keep keep drain, put 100 100 100 -> good, ready;"
+	  "turn -> sets 0, notes has no server \"n3\"" },
 	{ "several_servers_are_not_there",
 	  "listen, has 1, turn, read, turn -> notes \"n2\" (and others)" },
 };
@@ -575,6 +683,7 @@ TEST(as_many_servers_as_can_be__long_names__a_socket_that_takes_little)
 	static const int small = 1; /* the kernel makes it its least */
 	struct rig *r = rig_open(HAPROXY_SERVERS_MAX);
 	uint16_t weight[HAPROXY_SERVERS_MAX];
+	enum act_want want[HAPROXY_SERVERS_MAX];
 	int fd;
 
 	act_haproxy.close(r->h);
@@ -582,6 +691,7 @@ TEST(as_many_servers_as_can_be__long_names__a_socket_that_takes_little)
 		memset(r->conf.server[i], 'x', HAPROXY_NAME_MAX - 4);
 		sprintf(r->conf.server[i] + HAPROXY_NAME_MAX - 4, "%03u", i);
 		weight[i] = (uint16_t)(i + (i >= 100));
+		want[i] = ACT_DRAIN; /* as long as a word can be */
 	}
 	assert_int_equal(act_haproxy.open(&r->h, &r->conf), 0);
 	listen_there(r);
@@ -591,21 +701,22 @@ TEST(as_many_servers_as_can_be__long_names__a_socket_that_takes_little)
 	go_on(r);
 	assert_int_equal(act_haproxy.read(r->h, r->now), 0);
 	go_on(r);
-	assert_int_equal(act_haproxy.put(r->h, weight, r->now), 0);
+	assert_int_equal(act_haproxy.put(r->h, weight, want, r->now), 0);
 	/* What did not fit is sent when there is room, and then alone. */
 	assert_false(is_ready(r));
 	r->in_len = (size_t)recv(r->conn, r->in, sizeof(r->in) / 2, 0);
-	assert_in_range(r->in_len, 1000, HAPROXY_SERVERS_MAX * 80);
+	assert_in_range(r->in_len, 1000, HAPROXY_SERVERS_MAX * 160);
 	assert_true(is_ready(r));
 	go_on(r);
 	look(r);
-	assert_int_equal(r->seen.sets, HAPROXY_SERVERS_MAX);
+	assert_int_equal(r->seen.sets, 2 * HAPROXY_SERVERS_MAX);
 	assert_false(is_ready(r));
 	act_haproxy.read(r->h, r->now);
 	go_on(r);
 	look(r);
 	for (uint32_t i = 0; i < HAPROXY_SERVERS_MAX; i++)
-		assert_int_equal(r->seen.server[i].weight, weight[i]);
+		assert_true(r->seen.server[i].weight == weight[i] &&
+			    r->seen.server[i].admin == ACT_DRAIN);
 	assert_string_equal(r->seen.note, "");
 	rig_close(r);
 }
@@ -634,6 +745,24 @@ TEST(a_haproxy_that_never_stops_speaking__is_left_after_some_bytes)
 	assert_in_range(poured, 1024 * 1024, 2 * 1024 * 1024);
 	assert_in_range(turns, 12, 10000); /* and other things were done in between */
 	assert_in_range(halves, 6, turns);
+	rig_close(r);
+}
+
+TEST(put_that_has_no_such_want__is_refused)
+{
+	static const uint16_t weight[SERVERS] = { 100, 100, 100 };
+	enum act_want want[SERVERS] = { ACT_KEEP, ACT_KEEP, (enum act_want)(ACT_OUT + 1) };
+	struct rig *r = rig_open(SERVERS);
+
+	listen_there(r);
+	go_on(r);
+	assert_int_equal(act_haproxy.read(r->h, r->now), 0);
+	go_on(r);
+	assert_int_equal(act_haproxy.put(r->h, weight, want, r->now), -EINVAL);
+	want[2] = (enum act_want) - 1;
+	assert_int_equal(act_haproxy.put(r->h, weight, want, r->now), -EINVAL);
+	want[2] = ACT_OUT;
+	assert_int_equal(act_haproxy.put(r->h, weight, want, r->now), 0);
 	rig_close(r);
 }
 

@@ -25,7 +25,8 @@ static const struct act_conf conf = {
 };
 
 /*
- * servers: of each: "-", or its weight, "d" if it is down, "=" and a configured weight but 7, and
+ * servers: of each: "-", or its weight, "d" if it is down, of STATES also "D" if it is drained and
+ * "M" in maintenance, "=" and a configured weight but 7, and
  * queued/own, served and the response time of STATS.
  */
 static const struct row {
@@ -91,10 +92,16 @@ static const struct row {
 	  HAPROXY_GOOD, "", "1d 2d 3", 3 },
 	{ "state__maintenance_is_down", STATES,
 	  STATE "3 web 1 n1 2 1 1 7 -\n3 web 2 n2 2 2 2 7 -\n3 web 3 n3 2 32 3 7 -\n" END,
-	  HAPROXY_GOOD, "", "1d 2d 3d", 3 },
+	  HAPROXY_GOOD, "", "1dM 2d 3d", 3 },
 	{ "state__drained_is_down__configured_as_disabled_is_not", STATES,
 	  STATE "3 web 1 n1 2 8 1 7 -\n3 web 2 n2 2 16 2 7 -\n3 web 3 n3 2 68 3 7 -\n" END,
-	  HAPROXY_GOOD, "", "1d 2d 3", 3 },
+	  HAPROXY_GOOD, "", "1dD 2d 3", 3 },
+	{ "state__what_was_forced_is_told__maintenance_before_drain", STATES,
+	  STATE "3 web 1 n1 0 5 1 7 -\n3 web 2 n2 2 12 2 7 -\n3 web 3 n3 0 57 3 7 -\n" END,
+	  HAPROXY_GOOD, "", "1dM 2dD 3dM", 3 },
+	{ "state__what_is_inherited_is_not_forced", STATES,
+	  STATE "3 web 1 n1 0 50 1 7 -\n3 web 2 n2 2 24 2 7 -\n3 web 3 n3 0 51 3 7 -\n" END,
+	  HAPROXY_GOOD, "", "1d 2dD 3dM", 3 },
 	{ "state__no_such_backend__is_told", STATES, "Can't find backend.\n" END, HAPROXY_SAID,
 	  "Can't find backend.", "- - -", 0 },
 	{ "state__no_word__is_told", STATES, END, HAPROXY_SAID, "", "- - -", 0 },
@@ -185,6 +192,9 @@ static const struct row {
 	  "No such proxy.", "- - -", 0 },
 };
 
+/* By enum act_want. */
+static const char *const admin[] = { "?", "", "D", "M" };
+
 static const char *shown(const struct act_server *s, enum haproxy_reply kind)
 {
 	static char text[256];
@@ -196,6 +206,8 @@ static const char *shown(const struct act_server *s, enum haproxy_reply kind)
 			n += (size_t)sprintf(text + n, "-");
 		else
 			n += (size_t)sprintf(text + n, "%u%s", s[i].weight, s[i].up ? "" : "d");
+		if (s[i].there && kind == STATES)
+			n += (size_t)sprintf(text + n, "%s", admin[s[i].admin]);
 		if (s[i].there && kind == STATES && s[i].initial != 7)
 			n += (size_t)sprintf(text + n, "=%u", s[i].initial);
 		if (s[i].there && kind == STATS)
