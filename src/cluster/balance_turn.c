@@ -128,6 +128,32 @@ static void take_reading(struct balancer *b, const struct act_seen *h)
 	}
 }
 
+/*
+ * Of a node that moves between services: with "reconf" its word says which one it serves. While
+ * its word is not known, its server is left as it is. A server that is to serve no more drains
+ * first: its requests end.
+ */
+static enum act_want want_of(const struct balancer *b, const struct cluster_node_seen *s,
+			     const struct act_server *h)
+{
+	if (!s->word_known)
+		return ACT_KEEP;
+	if (s->service && s->service->number == b->conf.service)
+		return ACT_SERVE;
+	return h->own ? ACT_DRAIN : ACT_OUT;
+}
+
+static void find_wants(struct balancer *b, const struct balance_world *w, const struct act_seen *h)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		struct cluster_node_seen s;
+
+		cluster_node_see(w->c, b->node[i], w->now, &s);
+		b->want[i] = want_of(b, &s, &h->server[i]);
+		b->up[i] = b->up[i] && b->want[i] <= ACT_SERVE;
+	}
+}
+
 /* --- the decision ----------------------------------------------------------------------------- */
 
 /*
@@ -210,7 +236,7 @@ static void put_weights(struct balancer *b, const struct act_seen *h, struct mon
 							       : h->server[i].weight;
 	if (!puts_configured(b))
 		set_decided(b, weight);
-	if (b->ops->put(b->act, weight, NULL, now))
+	if (b->ops->put(b->act, weight, b->want, now))
 		return;
 	b->put = true;
 	for (uint32_t i = 0; i < b->n; i++)
@@ -239,8 +265,10 @@ static void turn(struct balancer *b, const struct balance_world *w, const struct
 	if (b->ops->shared)
 		watch_weights(b, w, h);
 	take_reading(b, h);
-	if (!b->leaving)
+	if (!b->leaving) {
+		find_wants(b, w, h);
 		decide(b, w, h);
+	}
 	if (b->restoring && has_configured(b, h))
 		end_restoring(b, w);
 	if (b->restoring || b->mode != CLUSTER_OBSERVE)
@@ -423,7 +451,7 @@ static void find_nodes(struct balancer *b, const struct cluster_conf *conf)
 	const struct cluster_node *n = NULL;
 
 	b->n = 0;
-	while ((n = cluster_node_next(conf, b->conf.service, n)) != NULL) {
+	while ((n = cluster_server_next(conf, b->conf.service, n)) != NULL) {
 		strcpy(b->server[b->n], n->server);
 		b->node[b->n++] = (uint32_t)(n - conf->node);
 	}

@@ -19,8 +19,9 @@
  *
  * A server that is up gets 0 only while two others have a weight: when one of these dies between
  * two turns, or resexd is killed, HAProxy still has one.
- * Servers that are down, or that HAProxy does not have, take no part, and keep the weight that they
- * have.
+ * Servers that are down, that HAProxy does not have, or whose node serves another service by its
+ * word, take no part, and keep the weight that they have. The last ones drain, and are in
+ * maintenance then; when the node comes back, its server takes requests again.
  */
 #ifndef RESEX_CLUSTER_BALANCE_TURN_H
 #define RESEX_CLUSTER_BALANCE_TURN_H
@@ -51,8 +52,9 @@ struct balancer {
 	uint64_t passed;		       /* of reads: balancer_requests() was called */
 	struct balancer_history history;
 	struct balancer_cost cost[BALANCE_NODES_MAX];
-	struct balance decision; /* of the nodes whose server is up: */
-	bool up[BALANCE_NODES_MAX];
+	struct balance decision;    /* of the nodes whose server is up: */
+	bool up[BALANCE_NODES_MAX]; /* and it is to serve */
+	enum act_want want[BALANCE_NODES_MAX];
 	uint32_t own[BALANCE_NODES_MAX]; /* that the record does not hold */
 	int wanted[BALANCE_NODES_MAX];	 /* put last, with no failure since; -1: none */
 	int64_t service_ns;

@@ -232,6 +232,12 @@ void cluster_node_may(const struct cluster_conf *c, const struct cluster_node *n
 /* The next node of a service, after this one; NULL: the first. NULL: there is none. */
 const struct cluster_node *cluster_node_next(const struct cluster_conf *c, uint32_t service,
 					     const struct cluster_node *after);
+/*
+ * The next node that may be a server of the service's backend, as cluster_node_next: with "reconf"
+ * each that may come to serve it, and has a server.
+ */
+const struct cluster_node *cluster_server_next(const struct cluster_conf *c, uint32_t service,
+					       const struct cluster_node *after);
 /* So many checks in a row are T. */
 uint32_t cluster_reconf_checks(const struct cluster_reconf *r);
 /* Is this host a balancer of the service? A service without a list has all hosts. */

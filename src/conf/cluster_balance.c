@@ -159,7 +159,8 @@ static int check_servers(const struct cluster_conf *c, const struct conf_doc *d,
 				     "service \"%s\" has no nodes: write \"service\": \"%s\" at "
 				     "those in nodes[]",
 				     service, service);
-	for (n = first; n; n = cluster_node_next(c, b->service, n)) {
+	for (n = cluster_server_next(c, b->service, NULL); n;
+	     n = cluster_server_next(c, b->service, n)) {
 		if (++many > CLUSTER_SERVERS_MAX)
 			return conf_fail_key(d, path, "service", e,
 					     "service \"%s\" has more than %d nodes: balance no "
@@ -171,7 +172,8 @@ static int check_servers(const struct cluster_conf *c, const struct conf_doc *d,
 					     "not take: give the node a \"server\" of letters, "
 					     "digits and - _ . :",
 					     n->name, n->server);
-		for (o = first; o != n; o = cluster_node_next(c, b->service, o))
+		for (o = cluster_server_next(c, b->service, NULL); o != n;
+		     o = cluster_server_next(c, b->service, o))
 			if (!strcmp(n->server, o->server))
 				return conf_fail_key(d, path, "service", e,
 						     "its nodes \"%s\" and \"%s\" are both server "

@@ -437,8 +437,8 @@ bool cluster_same_balance(const struct cluster_conf *a, const struct cluster_con
 	if (!same_settings(was, now))
 		return false;
 	do {
-		m = cluster_node_next(a, service, m);
-		n = cluster_node_next(b, service, n);
+		m = cluster_server_next(a, service, m);
+		n = cluster_server_next(b, service, n);
 	} while (same_server(m, n));
 	return !m && !n;
 }

@@ -264,6 +264,19 @@ const struct cluster_node *cluster_node_next(const struct cluster_conf *c, uint3
 	return NULL;
 }
 
+const struct cluster_node *cluster_server_next(const struct cluster_conf *c, uint32_t service,
+					       const struct cluster_node *after)
+{
+	const struct cluster_service *s = cluster_service_at(c, service);
+
+	if (!c->reconf.given || !s)
+		return cluster_node_next(c, service, after);
+	for (uint32_t i = after ? (uint32_t)(after - c->node) + 1 : 0; i < c->nodes; i++)
+		if (c->node[i].server[0] && c->node[i].may >> (s - c->service) & 1)
+			return &c->node[i];
+	return NULL;
+}
+
 int64_t cluster_scan_ns(const struct cluster_conf *c)
 {
 	return c->nodes && c->load.scan_ns < c->scan_ns ? c->load.scan_ns : c->scan_ns;

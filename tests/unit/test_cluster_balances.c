@@ -529,3 +529,116 @@ RIG_TEST(reload__without_a_node_or_a_service__restores_its_servers)
 	site_until(s, fake_haproxy_open == 0);
 	assert_int_equal(cluster_conf(s->at[1].c)->balances, 0);
 }
+
+/* --- nodes that move ------------------------------------------------------------------------- */
+
+#define NM(n, server)                                                                              \
+	"{\"name\": \"n" #n "\", \"number\": " #n ", \"host\": \"xen" #n "\", "                    \
+	"\"service\": \"mail\", \"server\": \"" server "\"}"
+#define MOVED_OF(n3)                                                                               \
+	MORE(N(1, "s1") ", " NM(2, "s2") ", " n3)                                                  \
+	", \"reconf\": {\"S\": \"100ms\", \"T\": \"4s\"}"
+#define MOVED MOVED_OF(NM(3, "s3"))
+#define ONLY_MAIL                                                                                  \
+	"{\"name\": \"n3\", \"number\": 3, \"host\": \"xen3\", \"service\": \"mail\", "            \
+	"\"server\": \"s3\", \"only\": [\"mail\"]}"
+#define BOTH_OF(moved, mode)                                                                       \
+	moved ", \"balance\": [{\"service\": \"web\", \"backend\": \"be\", " mode "}, "            \
+	      "{\"service\": \"mail\", \"backend\": \"mb\", " mode "}]"
+#define BOTH(mode) BOTH_OF(MOVED, mode)
+
+static struct sites *open_moved(void **state, const char *mode)
+{
+	struct sites *s = sites_new();
+
+	*state = s;
+	by_test = load_proc;
+	by_test.sample = sample_busy;
+	for (int i = 1; i <= SITES; i++) {
+		site_write(s, i, "test", i == 1 ? mode : MOVED);
+		site_open(s, i);
+		s->at[i].c->worker.load_ops = &by_test;
+		s->at[i].c->worker.fill.filler = NULL;
+		busy[i] = 300;
+	}
+	return s;
+}
+
+/* Of s1 to s3: does it serve? */
+static bool serve(const struct fake_process *p, bool s1, bool s2, bool s3)
+{
+	return (p->server[0].admin <= ACT_SERVE) == s1 && (p->server[1].admin <= ACT_SERVE) == s2 &&
+	       (p->server[2].admin <= ACT_SERVE) == s3;
+}
+
+RIG_TEST(act__servers_follow_the_words_of_their_nodes)
+{
+	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),
+			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	struct sites *s = open_moved(state, BOTH(ACT));
+	uint64_t ticket;
+	char why[192];
+
+	site_until(s, serve(be, true, false, false) && serve(mb, false, true, true));
+	assert_true(be->server[1].admin == ACT_OUT && mb->server[0].admin == ACT_OUT);
+	site_until(s, seen(s).up == 1 && seen(s).servers == 3);
+	mb->server[1].own = 2; /* requests are under way at n2 */
+	assert_int_equal(cluster_move(s->at[1].c, 1, 0, s->now, &ticket, why), 0);
+	site_until(s, serve(be, true, true, false) && serve(mb, false, false, true));
+	assert_true(cluster_moved(cluster_move_result(s->at[1].c, ticket)));
+	assert_int_equal(mb->server[1].admin, ACT_DRAIN);
+	mb->server[1].own = 0;
+	site_until(s, mb->server[1].admin == ACT_OUT);
+	/* weights are those of the nodes that serve it */
+	busy[1] = 900;
+	site_until(s, be->server[0].weight == 1 && be->server[1].weight == 256);
+	/* HAProxy begins again with all servers, and is set again */
+	fake_haproxy_restart(mb);
+	site_until(s, serve(mb, false, false, true));
+	/* while the word of a node is not known, its server is left as it is */
+	site_kill(s, 3);
+	site_until(s, site_sees(s, 1, 3).state == CLUSTER_DOWN);
+	be->server[2].admin = ACT_SERVE;
+	mb->server[2].admin = ACT_OUT;
+	sites_pass(s, NS_PER_S);
+	assert_true(serve(be, true, true, true) && serve(mb, false, false, false));
+}
+
+RIG_TEST(observe__leaves_the_servers_of_moved_nodes_as_they_are)
+{
+	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),
+			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	struct sites *s = open_moved(state, BOTH(SOCKET));
+
+	site_until(s, seen(s).up == 1);
+	sites_pass(s, NS_PER_S);
+	assert_true(!be->puts && !mb->puts && serve(be, true, true, true));
+	/* what act has set is left when the mode is observe again: the words hold */
+	set_mode(s, CLUSTER_ACT);
+	site_until(s, serve(be, true, false, false));
+	set_mode(s, CLUSTER_OBSERVE);
+	site_until(s, !seen(s).restores);
+	assert_true(serve(be, true, false, false) && be->server[0].weight == CONFIGURED);
+}
+
+RIG_TEST(node__that_may_not_serve_a_service__is_no_server_of_it)
+{
+	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),
+			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	struct sites *s = open_moved(state, BOTH_OF(MOVED_OF(ONLY_MAIL), ACT));
+	uint64_t ticket;
+	char why[192];
+
+	site_until(s, serve(be, true, false, true) && serve(mb, false, true, true));
+	assert_int_equal(seen(s).servers, 2);
+	assert_int_equal(cluster_move(s->at[1].c, 2, 0, s->now, &ticket, why), -EPERM);
+	assert_non_null(strstr(why, "holds another cluster.json"));
+	for (int i = 2; i <= SITES; i++) {
+		site_kill(s, i);
+		site_write(s, i, "test", MOVED_OF(ONLY_MAIL));
+		site_open(s, i);
+		s->at[i].c->worker.load_ops = &by_test;
+		s->at[i].c->worker.fill.filler = NULL;
+	}
+	site_until(s, cluster_move(s->at[1].c, 2, 0, s->now, &ticket, why) == -EACCES);
+}
