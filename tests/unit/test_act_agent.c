@@ -266,6 +266,31 @@ RIG_TEST(answer__of_a_state_that_was_put__has_its_word_and_the_weight)
 	assert_true(!s[0].there && s[0].admin == ACT_KEEP && s[1].admin == ACT_SERVE);
 }
 
+static bool is_ready(const struct rig *r)
+{
+	struct pollfd p = { .fd = act_agent.fd(r->a), .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+RIG_TEST(descriptor__is_readable_when_there_is_something_to_do)
+{
+	struct rig *r = *state;
+	int fd;
+
+	work(r);
+	assert_false(is_ready(r));
+	fd = connected(r);
+	assert_true(is_ready(r));
+	work(r);
+	assert_false(is_ready(r)); /* it has said nothing yet */
+	say(fd, "web/n1\n");
+	assert_true(is_ready(r));
+	work(r);
+	assert_string_equal(heard(fd), "\n");
+	assert_false(is_ready(r));
+}
+
 /* --- what is wrong -------------------------------------------------------------------------- */
 
 RIG_TEST(note__names_what_to_write_in_haproxy_cfg)
