@@ -224,8 +224,9 @@ struct cluster_move {
  * Begin to move conf->node[node] to conf->service[service], by an order: the load does not count. 0
  * and *ticket; ticket NULL: only say whether it would be begun. -EOPNOTSUPP: there is no "reconf";
  * -EPERM: this host decides nothing, why says the reason; -EBUSY: another move or a reload is under
- * way; -EAGAIN: too many requests; -EALREADY: the node serves it; -EACCES: it may not; -ENODATA:
- * its word was not read, or it is in no service.
+ * way; -EAGAIN: too many requests; -EALREADY: the node serves it; -EACCES: it may not; -ENOSYS: it
+ * must be prepared for another service, which nothing does yet; -ENODATA: its word was not read, or
+ * it is in no service.
  */
 int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono now,
 		 uint64_t *ticket, char why[static 192]);

@@ -375,6 +375,8 @@ int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint3
 		return -EALREADY;
 	if (!(r->conf->node[node].may >> service & 1))
 		return -EACCES;
+	if (r->conf->node[node].kind == CLUSTER_NODE_SWITCH)
+		return -ENOSYS;
 	if (!ticket)
 		return 0;
 	p.taker_before = decide_load(&r->decide, &r->view, service);

@@ -40,7 +40,8 @@ void reconf_reload(struct reconf *r, const struct cluster_conf *conf, struct mon
  * Begin to move conf->node[node] to conf->service[service] by an order. 0 and *ticket; NULL: only
  * say whether it would be begun. -EBUSY: a
  * move of this host is under way; -EAGAIN: the mail is full; -EALREADY: it serves it; -EACCES: it
- * may not; -ENODATA: its word was not read, or it is in no service.
+ * may not; -ENOSYS: it must be prepared for
+ * another service, which nothing does yet; -ENODATA: its word was not read, or it is in no service.
  */
 int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint32_t service,
 		 struct mono now, int64_t wall_ns, uint64_t *ticket);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * worker_moves: the moves of this host's balancers, one at a time. Control decides (reconf.c), or an
- * operator does, and asks by request; src/reconf/move.h does it over the transport; its result is
- * the answer. Only with "reconf" in cluster.json.
+ * worker_moves: the moves of this host's balancers, one at a time. Control decides (reconf.c), or
+ * an operator does, and asks by request; src/reconf/move.h does it over the transport; its result
+ * is the answer. Only with "reconf" in cluster.json.
  *
  * A move is by the services and nodes of one cluster.json: new settings wait for its end, and then
  * all begins anew, with other tags, so that results of before are nobody's.
@@ -96,8 +96,8 @@ static void tell_links(const struct worker *w, struct moves *m, struct mono now)
 }
 
 /*
- * The first look at a counter always finds it ahead. So it is made at the start: otherwise the first
- * move of each service would end by it, and wait for another T.
+ * The first look at a counter always finds it ahead. So it is made at the start: otherwise the
+ * first move of each service would end by it, and wait for another T.
  */
 static void look_at_counters(struct moves *m, struct mono now, struct step_out *out)
 {

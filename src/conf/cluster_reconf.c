@@ -170,6 +170,20 @@ static uint64_t share_default(const struct cluster_conf *c, const struct cluster
 	return nodes > s->maximum ? s->maximum : nodes;
 }
 
+/* Nothing prepares a node for another service yet. */
+static int check_kinds(const struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
+{
+	for (uint32_t i = 0; i < c->nodes; i++)
+		if (c->reconf.mode == RECONF_ACT && c->node[i].kind == CLUSTER_NODE_SWITCH)
+			return conf_fail_key(
+				d, "reconf", "mode", e,
+				"mode \"act\" moves nodes of kind \"both\" alone, and node "
+				"\"%s\" is of kind \"switch\": write \"observe\", or another "
+				"kind",
+				c->node[i].name);
+	return 0;
+}
+
 int cluster_reconf_read(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
 {
 	static const char *const also[] = { "margin", "budget", NULL };
@@ -198,5 +212,7 @@ int cluster_reconf_read(struct cluster_conf *c, const struct conf_doc *d, struct
 		rc = check_times(c, d, e);
 	if (!rc)
 		rc = check_nodes(c, d, e);
+	if (!rc)
+		rc = check_kinds(c, d, e);
 	return rc;
 }

@@ -259,6 +259,12 @@ static int move_failed(struct call *c, const char *node, const char *service, in
 		return call_fail(c, RESEX_FAILURE,
 				 "%s may not serve %s: see its \"only\" in nodes[] of cluster.json",
 				 node, service);
+	case -ENOSYS:
+		return call_fail(
+			c, RESEX_FAILURE,
+			"%s is of \"kind\": \"switch\", and nothing prepares it for another "
+			"service yet: only nodes of kind \"both\" are moved",
+			node);
 	case -ENODATA:
 		return call_fail(c, RESEX_FAILURE,
 				 "which service %s serves is not known: see resex node-list", node);

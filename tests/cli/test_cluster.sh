@@ -45,7 +45,7 @@ config() { # HOST [MEMBERS]: its resexd.json
 	END
 }
 
-# cluster HOST TRANSPORT ADDRESS...: its cluster.json, with a host for each address. more: further members;
+# cluster HOST TRANSPORT ADDRESS...: its cluster.json, with a host for each address. more: further members; nodes_more: nodes;
 # web: further keys of that service; services: further ones.
 cluster() {
 	local n=$1 transport=$2 i=0 address hosts='' nodes=''
@@ -60,7 +60,7 @@ cluster() {
 	  { "name": "g", "number": 9, "host": "xen2", "guest": "bulk" },
 	  { "name": "none", "number": 4, "host": "xen2", "guest": "nobody" },
 	  { "name": "none5", "number": 5, "host": "xen2", "guest": "nobody5" },
-	  { "name": "none6", "number": 6, "host": "xen2", "guest": "nobody6" } ],
+	  { "name": "none6", "number": 6, "host": "xen2", "guest": "nobody6" }'"${nodes_more-}"' ],
 	 "balance": [ { "service": "web", "socket": "/nonexistent/haproxy.sock"} ],
 	 "reconf": { "T": "4s" },'
 	cat >"$dir/$n/cluster.json" <<-END
@@ -486,7 +486,9 @@ read -r port1 port2 port3 < <(python3 -c 'import socket
 s = [socket.socket() for i in range(3)]
 for x in s: x.bind(("127.0.0.1", 0))
 print(*(x.getsockname()[1] for x in s))')
+nodes_more=', { "name": "n3", "number": 7, "host": "xen3", "service": "web", "server": "s3" }'
 for n in 1 2 3; do
+	rm -rf "$dir/$n/state"
 	cluster $n tcp "\"address\": \"127.0.0.1\", \"port\": $port1" "\"address\": \"127.0.0.1\", \"port\": $port2" \
 		"\"address\": \"127.0.0.1\", \"port\": $port3"
 	start $n
@@ -496,6 +498,24 @@ that 'they see each other over tcp' until_says '^xen1 +1 +up ' resex 2 host-list
 good 'by its name' '^cluster test over tcp, ' resex 1 host-list
 that 'guests of the other' until_says '^xen1 +server ' resex 2 list --all-hosts
 that 'locks' until_says '^web +1 +xen1 +free ' resex 2 lock-list
+that 'a move could be begun' until_says '^node n3 would be asked to go to mail$' resex 2 move --dry-run n3 mail
+good 'and is not' '^n3 +7 +xen3 +- +web +s3 ' resex 2 node-list
+good 'a node is moved' '^node n3 serves mail$' resex 2 move n3 mail
+that 'its host keeps it' until_says '^7 2 [0-9]+ [0-9]+$' cat "$dir/3/state/nodes"
+for n in 1 2 3; do
+	that "as host $n sees" until_says '^n3 +7 +xen3 +- +mail +s3 ' resex $n node-list
+done
+fails 1 resex 'resex: n3 serves mail already$' resex 2 move n3 mail
+fails 1 resex 'resex: n2 is not moved: no service has a node to spare and less load$' resex 1 move n2 mail
+fails 2 resex 'there is no node "n9": see resex node-list' resex 1 move n9 mail
+fails 2 resex 'move: exactly one node and one service are required' resex 1 move n3
+that 'it is in the history' until_says ' n3 +web +mail +order +moved ' resex 2 history
+that 'and in the events' until_says ' reconf +moved node n3 from web to mail \(order\)' resex 2 events
+stop 3 KILL
+start 3
+for n in 1 2 3; do
+	that "a restart leaves it where it is, as host $n sees" until_says '^n3 +7 +xen3 +- +mail +s3 ' resex $n node-list
+done
 stop 1 KILL
 that 'one that hung up is down, and where to look' until_says '^xen1 +1 +down .*closed the connection; resex events on it may say why' \
 	resex 2 host-list

@@ -124,7 +124,7 @@ static void check_reconf(const struct cluster_conf *c)
 	const struct cluster_reconf *r = &c->reconf;
 	uint64_t guarantees = 0;
 
-	FUZZ_REQUIRE(r->mode == RECONF_OBSERVE && r->margin <= 5000);
+	FUZZ_REQUIRE(r->mode <= RECONF_ACT && r->margin <= 5000);
 	FUZZ_REQUIRE(r->budget >= 1 && r->budget <= 1000 && r->budget_ns >= NS_PER_S);
 	FUZZ_REQUIRE(r->rest_ns >= 0 && r->freeze_ns >= 0);
 	if (!r->given)

@@ -55,6 +55,8 @@ RIG_TEST(defaults__of_each_key__are_the_man_pages)
 	assert_int_equal(c->reconf.margin, 200);
 	assert_int_equal(c->reconf.budget, 6);
 	assert_int_equal(c->reconf.budget_ns, 60 * NS_PER_S);
+	take(c, OF_RECONF("\"mode\": \"act\""), "xen1");
+	assert_int_equal(c->reconf.mode, RECONF_ACT);
 }
 
 RIG_TEST(all_keys__given__are_taken)
@@ -163,7 +165,9 @@ RIG_TEST(reconf__that_cannot_be__is_refused_with_place_and_remedy)
 	static const struct {
 		const char *text, *said;
 	} rows[] = {
-		{ OF_RECONF("\"mode\": \"act\""), "write one of \"observe\"" },
+		{ OF_RECONF("\"mode\": \"acts\""), "write one of \"observe\", \"act\"" },
+		{ HEAD TWO(FULL_WEB) FULL_NODES RECONF("\"mode\": \"act\"") "}",
+		  "node \"n1\" is of kind \"switch\": write \"observe\", or another kind" },
 		{ OF_RECONF("\"t\": \"5s\""), "unknown key \"t\"" },
 		{ OF_RECONF("\"S\": \"9999us\""), "from 10ms to 60s" },
 		{ OF_RECONF("\"S\": \"49ms\""),

@@ -152,6 +152,7 @@ WITH_CALL(move__refused__says_why_and_what_to_do)
 		{ -EBUSY, 0, RESEX_BUSY, "try again" },
 		{ -EALREADY, 0, RESEX_FAILURE, "n1 serves web already" },
 		{ -EACCES, 0, RESEX_FAILURE, "n1 may not serve web: see its \"only\"" },
+		{ -ENOSYS, 0, RESEX_FAILURE, "n1 is of \"kind\": \"switch\"" },
 		{ -ENODATA, 0, RESEX_FAILURE, "is not known: see resex node-list" },
 		{ 0, -EAGAIN, RESEX_BUSY, "try again" },
 		{ 0, -EPERM, RESEX_FAILURE, "no quorum" },
