@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * cmd_reconf: the verbs on moves of nodes between services: service-list, why-move, move,
- * history.
+ * reconf, history.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +62,20 @@ int run_move(struct cli *c)
 	if (!rc && r)
 		printf("node %s %s %s\n", c->argv[0],
 		       c->options.dry_run ? "would be asked to go to" : "serves", c->argv[1]);
+	json_decref(r);
+	return rc;
+}
+
+int run_reconf(struct cli *c)
+{
+	json_t *r = NULL;
+	int rc;
+
+	if (c->argc != 1)
+		return usage_error(c, "reconf: observe, act or pause is required");
+	rc = request_reply(c, "reconf-set", json_pack("{s:s}", "mode", c->argv[0]), &r);
+	if (!rc && r)
+		printf("moves of nodes by this host: %s\n", c->argv[0]);
 	json_decref(r);
 	return rc;
 }

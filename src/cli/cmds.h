@@ -41,6 +41,7 @@ int run_load_show(struct cli *c);
 int run_service_list(struct cli *c);
 int run_why_move(struct cli *c);
 int run_move(struct cli *c);
+int run_reconf(struct cli *c);
 int run_history(struct cli *c);
 int run_cluster_reload(struct cli *c);
 int run_events(struct cli *c);

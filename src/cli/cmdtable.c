@@ -59,6 +59,8 @@ const struct verb verbs[] = {
 	  OPT_NONE, ARGS_UTF8, run_why_move },
 	{ "move", "[--dry-run] NODE SERVICE", "move a node to another service",
 	  OPT_DRY_RUN, ARGS_UTF8, run_move },
+	{ "reconf", "observe|act|pause", "let this host move nodes, only say which, or neither",
+	  OPT_NONE, ARGS_UTF8, run_reconf },
 	{ "history", "[--since TIME] [SERVICE]", "moves of nodes, and what they brought",
 	  OPT_SINCE, ARGS_UTF8, run_history },
 	{ "cluster-reload", "[--dry-run]", "put a changed cluster.json in force",

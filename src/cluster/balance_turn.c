@@ -7,7 +7,7 @@
  *	HAProxy is not heard of, or again	event "balance"		4 in a row; then none
  *	loads are stale or missing, or not	event "balance", in	until there was none
  *						mode act		for 10 s
- *	another program set a weight		event "balance"		once in 60 s
+ *	another program set a weight or state	event "balance"		once in 60 s
  *	weights were restored, or were not	event "balance"		none
  */
 #include "src/cluster/balance_turn.h"
@@ -80,8 +80,10 @@ static void tell_stale(struct balancer *b, const struct balance_world *w)
 
 static void forget_wanted(struct balancer *b)
 {
-	for (uint32_t i = 0; i < b->n; i++)
+	for (uint32_t i = 0; i < b->n; i++) {
 		b->wanted[i] = -1;
+		b->state[i] = ACT_KEEP;
+	}
 }
 
 /* Was there a failure, or another connection? Then the weights may be those of another process. */
@@ -98,23 +100,40 @@ static void look_for_failures(struct balancer *b, const struct act_seen *h)
 	forget_wanted(b);
 }
 
-/* A weight that is not the one put last: another program, or a person, has set it. */
-static void watch_weights(struct balancer *b, const struct balance_world *w,
+static const char *const state_names[] = {
+	[ACT_KEEP] = "unknown", [ACT_SERVE] = "ready", [ACT_DRAIN] = "drain", [ACT_OUT] = "maint"
+};
+
+/* What is set of server i, and is not what was put last, in text; false: nothing. */
+static bool find_foreign(const struct balancer *b, const struct act_server *s, uint32_t i,
+			 char *text, size_t size)
+{
+	if (s->there && b->wanted[i] >= 0 && s->weight != b->wanted[i])
+		snprintf(text, size, "weight %u of %s, which resexd had set to %d", s->weight,
+			 b->server[i], b->wanted[i]);
+	else if (s->there && b->state[i] != ACT_KEEP && s->admin != b->state[i])
+		snprintf(text, size, "state %s of %s, which resexd had set to %s",
+			 state_names[s->admin], b->server[i], state_names[b->state[i]]);
+	else
+		return false;
+	return true;
+}
+
+/* Another program, or a person, has set it. */
+static void watch_foreign(struct balancer *b, const struct balance_world *w,
 			  const struct act_seen *h)
 {
-	char text[192];
+	char what[160], text[320];
 	uint32_t i = 0;
 
-	while (i < b->n &&
-	       (b->wanted[i] < 0 || !h->server[i].there || h->server[i].weight == b->wanted[i]))
+	while (i < b->n && !find_foreign(b, &h->server[i], i, what, sizeof(what)))
 		i++;
 	if (i == b->n || (b->foreign.ns && mono_sub(w->now, b->foreign) < FOREIGN_AGAIN_NS))
 		return;
 	b->foreign = w->now;
 	snprintf(text, sizeof(text),
-		 "weight %u of %s, which resexd had set to %d, is another program's: set again; to "
-		 "keep it, resex balance-set %s observe",
-		 h->server[i].weight, b->server[i], b->wanted[i], b->service);
+		 "%s, is another program's: set again; to keep it, resex balance-set %s observe",
+		 what, b->service);
 	tell(b, w, text);
 }
 
@@ -239,8 +258,10 @@ static void put_weights(struct balancer *b, const struct act_seen *h, struct mon
 	if (b->ops->put(b->act, weight, b->want, now))
 		return;
 	b->put = true;
-	for (uint32_t i = 0; i < b->n; i++)
+	for (uint32_t i = 0; i < b->n; i++) {
 		b->wanted[i] = h->server[i].there && !b->other[i] ? weight[i] : -1;
+		b->state[i] = b->want[i];
+	}
 }
 
 static bool has_configured(const struct balancer *b, const struct act_seen *h)
@@ -263,7 +284,7 @@ static void turn(struct balancer *b, const struct balance_world *w, const struct
 {
 	look_for_failures(b, h);
 	if (b->ops->shared)
-		watch_weights(b, w, h);
+		watch_foreign(b, w, h);
 	take_reading(b, h);
 	if (!b->leaving) {
 		find_wants(b, w, h);

@@ -55,8 +55,9 @@ struct balancer {
 	struct balance decision;    /* of the nodes whose server is up: */
 	bool up[BALANCE_NODES_MAX]; /* and it is to serve */
 	enum act_want want[BALANCE_NODES_MAX];
-	uint32_t own[BALANCE_NODES_MAX]; /* that the record does not hold */
-	int wanted[BALANCE_NODES_MAX];	 /* put last, with no failure since; -1: none */
+	enum act_want state[BALANCE_NODES_MAX]; /* put last, as wanted[] */
+	uint32_t own[BALANCE_NODES_MAX];	/* that the record does not hold */
+	int wanted[BALANCE_NODES_MAX];		/* put last, with no failure since; -1: none */
 	int64_t service_ns;
 	struct mono fresh; /* loads were not stale */
 	struct told lost, stale;

@@ -504,6 +504,16 @@ int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono
 	return reconf_order(c->reconf, c, node, service, now, c->worked_wall_ns, ticket);
 }
 
+int cluster_reconf_set(struct cluster *c, enum cluster_reconf_mode mode)
+{
+	return c->reconf ? reconf_set(c->reconf, mode, c->worked_wall_ns) : -EOPNOTSUPP;
+}
+
+enum cluster_reconf_mode cluster_reconf_mode(const struct cluster *c)
+{
+	return c->reconf ? reconf_mode(c->reconf) : RECONF_PAUSE;
+}
+
 int cluster_move_result(const struct cluster *c, uint64_t ticket)
 {
 	return mail_result(&c->x->mail, ticket);

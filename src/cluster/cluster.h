@@ -231,6 +231,13 @@ struct cluster_move {
 int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono now,
 		 uint64_t *ticket, char why[static 192]);
 /*
+ * Of this host's decisions, until the daemon ends or cluster.json has another mode. -EOPNOTSUPP:
+ * there is no "reconf"; -ENOSYS: to act, and a node is of kind switch.
+ */
+int cluster_reconf_set(struct cluster *c, enum cluster_reconf_mode mode);
+/* PAUSE: also without "reconf". */
+enum cluster_reconf_mode cluster_reconf_mode(const struct cluster *c);
+/*
  * -EINPROGRESS; -EAGAIN: a break or another move was under way; -EPERM: no quorum; another -errno;
  * or the end of the move: cluster_moved() and cluster_move_text() say which.
  */

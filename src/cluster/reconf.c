@@ -48,6 +48,7 @@ struct reconf {
 	const struct cluster_conf *conf;
 	struct exchange *x;
 	struct asked_move asked;
+	enum cluster_reconf_mode mode; /* of conf, or as an operator has set it */
 	struct guests *gs;
 	struct history *history;
 	struct mono due;
@@ -76,6 +77,8 @@ static void begin(struct reconf *r, const struct cluster_conf *conf)
 				       .budget = (uint32_t)c->budget,
 				       .budget_ns = c->budget_ns };
 
+	if (!r->conf || r->conf->reconf.mode != c->mode)
+		r->mode = (enum cluster_reconf_mode)c->mode;
 	r->conf = conf;
 	memset(r->taker, 0, sizeof(r->taker));
 	memset(r->open, 0, sizeof(r->open));
@@ -356,6 +359,34 @@ void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns)
 				    : move_result_text((enum move_result)rc));
 }
 
+static bool has_switch(const struct cluster_conf *c)
+{
+	for (uint32_t i = 0; i < c->nodes; i++)
+		if (c->node[i].kind == CLUSTER_NODE_SWITCH)
+			return true;
+	return false;
+}
+
+int reconf_set(struct reconf *r, enum cluster_reconf_mode mode, int64_t wall_ns)
+{
+	static const char *const names[] = {
+		[RECONF_OBSERVE] = "observe", [RECONF_ACT] = "act", [RECONF_PAUSE] = "pause"
+	};
+
+	if (mode == RECONF_ACT && has_switch(r->conf))
+		return -ENOSYS;
+	if (mode != r->mode)
+		guests_event(r->gs, wall_ns, "", "reconf", "an operator has set the mode to %s",
+			     names[mode]);
+	r->mode = mode;
+	return 0;
+}
+
+enum cluster_reconf_mode reconf_mode(const struct reconf *r)
+{
+	return r->mode;
+}
+
 int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint32_t service,
 		 struct mono now, int64_t wall_ns, uint64_t *ticket)
 {
@@ -424,7 +455,7 @@ static void decide_for(struct reconf *r, uint32_t i, struct mono now, int64_t wa
 	if (decide(&r->decide, &r->view, i, t->highs >= needed, now, &p))
 		return;
 	take_plan(t, &p);
-	if (p.steps && r->conf->reconf.mode == RECONF_ACT) {
+	if (p.steps && r->mode == RECONF_ACT) {
 		if (ask(r, &p, is_for_load(&p, i), false, t->highs, wall_ns))
 			return; /* the mail is full: at the next check */
 	} else if (p.steps) {
@@ -472,6 +503,9 @@ void reconf_turn(struct reconf *r, const struct cluster *c, const struct hostset
 	is_due(&r->due, r->conf->reconf.check_ns, now);
 	look(r, c, members, now);
 	snprintf(r->note, sizeof(r->note), "%s", hindrance);
+	if (!r->note[0] && r->mode == RECONF_PAUSE)
+		snprintf(r->note, sizeof(r->note),
+			 "an operator has paused it: resex reconf observe, or act, goes on");
 	if (!r->note[0] && r->unread)
 		snprintf(r->note, sizeof(r->note),
 			 "the words of %s's nodes were not read yet: see resex host-list",

@@ -105,7 +105,8 @@ struct cluster_balance {
 	int64_t service_ns;		 /* mean CPU time of a request; 0: measured */
 };
 
-enum cluster_reconf_mode { RECONF_OBSERVE, RECONF_ACT };
+/* PAUSE: by an operator alone. */
+enum cluster_reconf_mode { RECONF_OBSERVE, RECONF_ACT, RECONF_PAUSE };
 
 /* Whether nodes move between services, and how soon. Without "reconf" all are the defaults. */
 struct cluster_reconf {

@@ -38,6 +38,7 @@ static const struct method_param p_name[] = { { "name", JSON_STRING }, { 0 } };
 static const struct method_param p_move[] = {
 	{ "node", JSON_STRING }, { "service", JSON_STRING }, { "dry_run", JSON_TRUE }, { 0 }
 };
+static const struct method_param p_reconf_set[] = { { "mode", JSON_STRING }, { 0 } };
 static const struct method_param p_history[] = { { "service", JSON_STRING },
 						 { "since_ns", JSON_INTEGER },
 						 { 0 } };
@@ -76,6 +77,7 @@ const struct method methods[] = {
 	{ "service-list", false, cmd_service_list, p_none },
 	{ "why-move", false, cmd_why_move, p_name },
 	{ "move", true, cmd_move, p_move },
+	{ "reconf-set", true, cmd_reconf_set, p_reconf_set },
 	{ "history", false, cmd_history, p_history },
 	{ "cluster-reload", true, cmd_cluster_reload, p_reload },
 	{ 0 },

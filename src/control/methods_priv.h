@@ -93,6 +93,7 @@ int cmd_load_list(struct call *c, const json_t *params, json_t **result);
 int cmd_load_show(struct call *c, const json_t *params, json_t **result);
 int cmd_service_list(struct call *c, const json_t *params, json_t **result);
 int cmd_why_move(struct call *c, const json_t *params, json_t **result);
+int cmd_reconf_set(struct call *c, const json_t *params, json_t **result);
 int cmd_move(struct call *c, const json_t *params, json_t **result);
 int cmd_history(struct call *c, const json_t *params, json_t **result);
 int cmd_cluster_reload(struct call *c, const json_t *params, json_t **result);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * reconf: the methods service-list, why-move, move and history: how loaded the services of
- * cluster.json are, which node each would get now, and why not; an order to move one; and what was
- * decided before (src/cluster).
+ * reconf: the methods service-list, why-move, move, reconf-set and history: how loaded the services
+ * of cluster.json are, which node each would get now, and why not; an order to move one; and what
+ * was decided before (src/cluster).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,6 +10,10 @@
 
 #include "src/cluster/cluster.h"
 #include "src/control/methods_priv.h"
+
+static const char *const mode_names[] = {
+	[RECONF_OBSERVE] = "observe", [RECONF_ACT] = "act", [RECONF_PAUSE] = "pause"
+};
 
 /* --- service-list ------------------------------------------------------------------------- */
 
@@ -54,6 +58,7 @@ int cmd_service_list(struct call *c, const json_t *params, json_t **result)
 		return c->exit;
 	*result = json_object();
 	put_cluster(*result, cl);
+	put_s(*result, "mode", mode_names[cluster_reconf_mode(cl)]);
 	put_rows(*result, "services", cl, cluster_conf(cl)->services, c->now, service_row);
 	return 0;
 }
@@ -309,6 +314,33 @@ int cmd_move(struct call *c, const json_t *params, json_t **result)
 		return move_failed(c, cluster_conf(cl)->node[node].name,
 				   cluster_conf(cl)->service[service].name, rc, why);
 	*result = moved_row(params, dry_run);
+	return 0;
+}
+
+/* --- reconf-set ----------------------------------------------------------------------------- */
+
+int cmd_reconf_set(struct call *c, const json_t *params, json_t **result)
+{
+	const char *mode = json_string_value(json_object_get(params, "mode"));
+	struct cluster *cl = cluster_of(c);
+	int m = 0, rc;
+
+	if (!cl)
+		return c->exit;
+	while (mode && m <= RECONF_PAUSE && strcmp(mode, mode_names[m]) != 0)
+		m++;
+	if (!mode || m > RECONF_PAUSE)
+		return call_fail(c, RESEX_USAGE, "mode is \"%.64s\": give observe, act or pause",
+				 mode ? mode : "");
+	rc = cluster_reconf_set(cl, (enum cluster_reconf_mode)m);
+	if (rc == -ENOSYS)
+		return call_fail(
+			c, RESEX_FAILURE,
+			"a node is of \"kind\": \"switch\", and nothing prepares it for another "
+			"service yet: see nodes[] of cluster.json");
+	if (rc)
+		return move_failed(c, "", "", rc, "");
+	*result = json_pack("{s:s}", "mode", mode_names[m]);
 	return 0;
 }
 

@@ -511,6 +511,11 @@ fails 2 resex 'there is no node "n9": see resex node-list' resex 1 move n9 mail
 fails 2 resex 'move: exactly one node and one service are required' resex 1 move n3
 that 'it is in the history' until_says ' n3 +web +mail +order +moved ' resex 2 history
 that 'and in the events' until_says ' reconf +moved node n3 from web to mail \(order\)' resex 2 events
+good 'moves are paused' '^moves of nodes by this host: pause$' resex 2 reconf pause
+that 'which the list says' until_says 'an operator has paused it: resex reconf observe' resex 2 service-list
+holds 'and shows' 'o["mode"] == "pause"' 2 service-list
+fails 2 resex 'reconf: observe, act or pause is required' resex 2 reconf
+fails 2 resex 'mode is "on": give observe, act or pause' resex 2 reconf on
 stop 3 KILL
 start 3
 for n in 1 2 3; do

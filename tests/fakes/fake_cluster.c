@@ -344,3 +344,15 @@ const char *cluster_move_text(int rc)
 {
 	return rc == 2 ? "its locks are held" : "?";
 }
+
+int cluster_reconf_set(struct cluster *c, enum cluster_reconf_mode mode)
+{
+	if (!c->break_rc)
+		c->reconf_mode = mode;
+	return c->break_rc;
+}
+
+enum cluster_reconf_mode cluster_reconf_mode(const struct cluster *c)
+{
+	return c->reconf_mode;
+}

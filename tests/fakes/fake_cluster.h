@@ -28,6 +28,7 @@ struct cluster {
 	int break_rc;  /* of cluster_break and cluster_move */
 	int result_rc; /* of both their results, after so many -EINPROGRESS: */
 	uint32_t result_after;
+	enum cluster_reconf_mode reconf_mode;
 	uint32_t ordered[2]; /* of cluster_move: node and service */
 	uint64_t ticket;     /* of the newest */
 	bool forced;

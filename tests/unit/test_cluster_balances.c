@@ -595,6 +595,13 @@ RIG_TEST(act__servers_follow_the_words_of_their_nodes)
 	/* weights are those of the nodes that serve it */
 	busy[1] = 900;
 	site_until(s, be->server[0].weight == 1 && be->server[1].weight == 256);
+	/* an operator's state is taken back, with a word */
+	be->server[1].admin = ACT_OUT;
+	site_until(s, site_has_event(s, 1, "balance",
+				     "web: state maint of s2, which resexd had set to ready, is "
+				     "another program's: set again; to keep it, resex balance-set "
+				     "web observe"));
+	site_until(s, be->server[1].admin == ACT_SERVE);
 	/* HAProxy begins again with all servers, and is set again */
 	fake_haproxy_restart(mb);
 	site_until(s, serve(mb, false, false, true));

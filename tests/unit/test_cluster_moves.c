@@ -459,6 +459,31 @@ RIG_TEST(move__and_a_break_or_a_reload__wait_for_each_other)
 	assert_int_equal(result(s, 1, other), 0);
 }
 
+RIG_TEST(mode__set_by_an_operator__holds_until_the_file_has_another)
+{
+	struct sites *s = open_sites(state, RECONF(""));
+	uint64_t ticket;
+
+	assert_int_equal(cluster_reconf_mode(s->at[1].c), RECONF_OBSERVE);
+	assert_int_equal(cluster_reconf_set(s->at[1].c, RECONF_PAUSE), 0);
+	load[1] = 1800;
+	sites_pass(s, 8 * NS_PER_S);
+	assert_non_null(strstr(seen(s, 1, 0).note, "an operator has paused it"));
+	assert_null(cluster_history(s->at[1].c, 0));
+	assert_int_equal(cluster_reconf_set(s->at[1].c, RECONF_ACT), 0);
+	assert_true(site_has_event(s, 1, "reconf", "an operator has set the mode to act"));
+	assert_int_equal(
+		site_reload(s, 1, SITES, RECONF(", \"margin\": \"30%\""), SERVICES, &ticket), 0);
+	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+	assert_int_equal(cluster_reconf_mode(s->at[1].c), RECONF_ACT);
+	site_until(s, ended(s, "moved"));
+	assert_int_equal(site_reload(s, 1, SITES, ACT, SERVICES, &ticket), 0);
+	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+	assert_int_equal(site_reload(s, 1, SITES, RECONF(""), SERVICES, &ticket), 0);
+	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+	assert_int_equal(cluster_reconf_mode(s->at[1].c), RECONF_OBSERVE);
+}
+
 RIG_TEST(node__whose_host_is_gone__is_not_moved)
 {
 	struct sites *s = open_sites(state, ACT);

@@ -174,3 +174,25 @@ WITH_CALL(move__refused__says_why_and_what_to_do)
 		     "no service \"wbe\"");
 	assert_fails(*state, "move", "'node':'n1'", RESEX_USAGE, "a node and of a service");
 }
+
+WITH_CALL(reconf_set__a_mode__is_shown__and_others_are_refused)
+{
+	static const char *const modes[] = { "observe", "act", "pause" };
+	struct cluster *c = with_cluster(*state);
+	char params[64];
+
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(params, sizeof(params), "'mode':'%s'", modes[i]);
+		assert_string_equal(str(ask(*state, "reconf-set", params), "mode"), modes[i]);
+		assert_int_equal(c->reconf_mode, i);
+		assert_string_equal(str(ask(*state, "service-list", ""), "mode"), modes[i]);
+	}
+	assert_int_equal(ask_as(*state, false, "reconf-set", params).exit, RESEX_PERMISSION);
+	assert_fails(*state, "reconf-set", "'mode':'on'", RESEX_USAGE,
+		     "mode is \"on\": give observe, act or pause");
+	assert_fails(*state, "reconf-set", "", RESEX_USAGE, "give observe, act or pause");
+	c->break_rc = -ENOSYS;
+	assert_fails(*state, "reconf-set", "'mode':'act'", RESEX_FAILURE, "\"kind\": \"switch\"");
+	c->break_rc = -EOPNOTSUPP;
+	assert_fails(*state, "reconf-set", "'mode':'act'", RESEX_FAILURE, "has no \"reconf\"");
+}
