@@ -58,7 +58,7 @@ enum cluster_tag {
 	CLUSTER_TAG_BREAK,
 	CLUSTER_TAG_WORDS,
 	CLUSTER_TAG_MOVES,
-	CLUSTER_TAG_RUNNER, /* src/reconf/runner.h */
+	CLUSTER_TAG_KEEP,
 };
 
 /* The lock that is being broken, or was last. */
@@ -201,8 +201,10 @@ struct node_words {
 
 /* The words of this host's nodes. */
 struct own_words {
-	uint32_t nodes; /* words up to the last one of a node; 0: this host has no nodes */
-	bool damaged;	/* their file was, at the start */
+	uint32_t nodes;	       /* words up to the last one of a node; 0: this host has no nodes */
+	bool damaged;	       /* their file was, at the start */
+	bool unsaved;	       /* those of the start are not on disk yet */
+	struct runner *runner; /* of keep; NULL: this host has no nodes */
 	struct keep keep;
 	uint64_t asked, answered; /* numbers of keep_copy */
 };
@@ -217,7 +219,6 @@ struct worker {
 	const struct member_ops *member_ops;
 	struct member *member;
 	struct member_view view;
-	struct runner *runner; /* NULL: no protocol runs */
 	struct own_words words;
 	struct moves *moves; /* NULL: without "reconf" */
 	uint32_t moves_opened;
@@ -276,8 +277,12 @@ int worker_save_words(struct worker *w, const char *state_dir, const uint64_t *n
 		      struct conf_error *e);
 /* Before the first poll of the transport: the runner needs all UPs. 0 or -ENOMEM. */
 int worker_open_words(struct worker *w, const uint64_t *node);
-/* Ask control to save what has changed, and take its answer. */
+void worker_close_words(struct worker *w);
+/* An UP, or a result with a tag of CLUSTER_TAG_KEEP. */
+void worker_words_event(struct worker *w, const struct transport_event *ev, struct mono now);
+/* Do what is due: ask control to save what has changed, and take its answer. */
 void worker_words(struct worker *w, struct mono now);
+struct mono worker_words_due(const struct worker *w);
 
 /* With w->t and w->view; also when new settings are in force. 0 or -ENOMEM. */
 int worker_open_moves(struct worker *w, struct mono now);

@@ -294,8 +294,6 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 	home = view_home(&w->view);
 	agree_home(&w->agree, home, home ? transport_link(w->t, home) : 0, now);
 	handle_requests(w, now);
-	if (w->runner)
-		runner_tick(w->runner, now);
 	worker_words(w, now);
 	worker_moves(w, now);
 	hosts_change |= apply_reload(w, now, wall_ns);
@@ -323,8 +321,7 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 	due = mono_earlier(mono_earlier(w->beat_due, w->scan_due), w->member_ops->due(w->member));
 	if (has_nodes(w))
 		due = mono_earlier(due, w->load_due);
-	if (w->runner)
-		due = mono_earlier(due, runner_due_at(w->runner));
+	due = mono_earlier(due, worker_words_due(w));
 	due = mono_earlier(due, worker_moves_due(w));
 	if (transport_arm(w->t, now, &busy))
 		return 0;

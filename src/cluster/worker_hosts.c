@@ -19,8 +19,7 @@ static void link_changed(struct worker *w, const struct transport_event *ev, str
 	struct peer_seen p;
 
 	peers_event(w->peers, ev, now);
-	if (w->runner)
-		runner_event(w->runner, ev, now);
+	worker_words_event(w, ev, now);
 	worker_moves_event(w, ev, now);
 	peers_see(w->peers, ev->host, &p);
 	/* An alarm from before this change does not explain the link as it is now. */
@@ -36,8 +35,8 @@ static void handle_event(struct worker *w, const struct transport_event *ev, str
 	case TRANSPORT_RESULT:
 		if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_PEERS)
 			peers_event(w->peers, ev, now);
-		else if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_RUNNER)
-			runner_event(w->runner, ev, now);
+		else if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_KEEP)
+			worker_words_event(w, ev, now);
 		else if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_MOVES)
 			worker_moves_event(w, ev, now);
 		else if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_WORDS)

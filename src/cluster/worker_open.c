@@ -227,7 +227,7 @@ int worker_open(struct worker *w, const struct cluster_key *key, const char *sta
 void worker_close(struct worker *w)
 {
 	worker_close_moves(w);
-	runner_close(w->runner);
+	worker_close_words(w);
 	peers_close(w->peers);
 	load_fill_end(&w->fill); /* it writes to memory of the transport */
 	if (w->member)

@@ -16,11 +16,8 @@
 #include "src/reconf/runner.h"
 #include "src/shared/nodes_file.h"
 
-/* The tags of the runner's operations begin with this; the protocols choose the lower half. */
-#define RUNNER_PREFIX ((uint32_t)CLUSTER_TAG_RUNNER << (CLUSTER_TAG_SHIFT - 32))
-
-/* Of the runner's users. */
-enum { KEEP_TAG = 0 };
+/* The tags of its operations begin with this. */
+#define KEEP_PREFIX ((uint32_t)CLUSTER_TAG_KEEP << (CLUSTER_TAG_SHIFT - 32))
 
 /* Of this host's nodes: the configured service, and the number of words up to the last node. */
 static uint32_t configured(const struct cluster_conf *c, uint16_t service[static REGION_NODES_MAX])
@@ -37,17 +34,21 @@ static uint32_t configured(const struct cluster_conf *c, uint16_t service[static
 	return words;
 }
 
-/* Zero the words that are of no node of this host: the file does not name these. */
-static void leave_out_others(const struct cluster_conf *c, uint64_t *node)
+/* Zero the words that are of no node of this host: the file does not name these. Were there any? */
+static bool leave_out_others(const struct cluster_conf *c, uint64_t *node)
 {
-	bool own[REGION_NODES_MAX] = { false };
+	bool own[REGION_NODES_MAX] = { false }, any = false;
 	const struct cluster_node *n = NULL;
 
 	while ((n = cluster_next_own(c, n)) != NULL)
 		own[n->number] = true;
-	for (uint32_t i = 0; i < REGION_NODES_MAX; i++)
-		if (!own[i])
-			node[i] = 0;
+	for (uint32_t i = 0; i < REGION_NODES_MAX; i++) {
+		if (own[i])
+			continue;
+		any = any || node[i];
+		node[i] = 0;
+	}
+	return any;
 }
 
 /* 0: *whole says whether there is a file that counts; or -errno and e. */
@@ -71,7 +72,7 @@ int worker_begin_words(struct worker *w, const char *state_dir,
 {
 	uint16_t service[REGION_NODES_MAX];
 	uint64_t file[REGION_NODES_MAX];
-	bool whole, first;
+	bool whole, first, others;
 	int rc;
 
 	w->words.nodes = configured(w->conf, service);
@@ -80,9 +81,8 @@ int worker_begin_words(struct worker *w, const char *state_dir,
 	rc = load_file(w, state_dir, file, &whole, &first, e);
 	if (rc)
 		return rc;
-	if (whole)
-		leave_out_others(w->conf, file);
-	keep_begin(node, whole ? file : NULL, service, first);
+	others = whole && leave_out_others(w->conf, file);
+	w->words.unsaved = keep_begin(node, whole ? file : NULL, service, first) || others;
 	return 0;
 }
 
@@ -92,7 +92,7 @@ int worker_save_words(struct worker *w, const char *state_dir, const uint64_t *n
 	uint64_t file[REGION_NODES_MAX];
 	int rc;
 
-	if (!w->words.nodes)
+	if (!w->words.unsaved)
 		return 0;
 	memcpy(file, node, sizeof(file));
 	leave_out_others(w->conf, file);
@@ -105,35 +105,40 @@ int worker_save_words(struct worker *w, const char *state_dir, const uint64_t *n
 	return rc;
 }
 
-static void step_keep(void *state, const struct step_event *ev, struct mono now,
-		      struct step_out *out)
-{
-	keep_step(state, ev, now, out);
-}
-
-static struct mono due_keep(const void *state)
-{
-	return keep_due(state);
-}
-
 int worker_open_words(struct worker *w, const uint64_t *node)
 {
 	const struct keep_conf c = {
 		.self = (uint16_t)w->conf->host[w->conf->self].number,
-		.tag = KEEP_TAG,
 		.nodes = w->words.nodes,
 		.check_ns = cluster_scan_ns(w->conf),
 	};
-	const struct runner_user u = { &w->words.keep, step_keep, due_keep, c.tag, KEEP_TAGS };
+	struct runner_user u;
 	int rc;
 
 	if (!w->words.nodes)
 		return 0;
-	rc = runner_open(&w->runner, w->t, w->conf->timeout_ns, RUNNER_PREFIX);
+	rc = runner_open(&w->words.runner, w->t, w->conf->timeout_ns, KEEP_PREFIX);
 	if (rc)
 		return rc;
 	keep_init(&w->words.keep, &c, node);
-	return runner_add(w->runner, &u);
+	u = runner_keep(&w->words.keep);
+	return runner_add(w->words.runner, &u);
+}
+
+void worker_close_words(struct worker *w)
+{
+	runner_close(w->words.runner);
+}
+
+void worker_words_event(struct worker *w, const struct transport_event *ev, struct mono now)
+{
+	if (w->words.runner)
+		runner_event(w->words.runner, ev, now);
+}
+
+struct mono worker_words_due(const struct worker *w)
+{
+	return w->words.runner ? runner_due_at(w->words.runner) : (struct mono){ INT64_MAX };
 }
 
 /* The words are control's to save; its answer is KEEP_SAVED or KEEP_FAILED. */
@@ -159,7 +164,7 @@ static bool take_answer(struct worker *w, struct mono now)
 	if (!saved && atomic_load_explicit(&k->failed, memory_order_acquire) != w->words.asked)
 		return false;
 	w->words.answered = w->words.asked;
-	runner_ask(w->runner, &w->words.keep, saved ? KEEP_SAVED : KEEP_FAILED, NULL, now);
+	runner_ask(w->words.runner, &w->words.keep, saved ? KEEP_SAVED : KEEP_FAILED, NULL, now);
 	return true;
 }
 
@@ -167,8 +172,9 @@ void worker_words(struct worker *w, struct mono now)
 {
 	const uint64_t *wants;
 
-	if (!w->runner)
+	if (!w->words.runner)
 		return;
+	runner_tick(w->words.runner, now);
 	if (w->words.asked != w->words.answered && !take_answer(w, now))
 		return;
 	wants = keep_wants(&w->words.keep);

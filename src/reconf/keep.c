@@ -26,7 +26,8 @@ bool keep_begin(uint64_t *node, const uint64_t *file, const uint16_t *service, b
 		node[i] = region_word(uncounted ? service[i] : 0, region_seq(0, 1));
 		if (file && file[i]) /* rule: a host begins a node with the word of its file */
 			node[i] = file[i];
-		same = same && node[i] == file[i];
+		/* A node of neither file nor configuration needs no place in the file. */
+		same = same && (node[i] == file[i] || (!file[i] && !service[i]));
 	}
 	return !same;
 }

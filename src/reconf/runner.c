@@ -86,6 +86,22 @@ struct runner_user runner_move(struct move *m)
 	return (struct runner_user){ m, step_move, due_move, m->conf.tag, MOVE_TAGS };
 }
 
+static void step_keep(void *state, const struct step_event *ev, struct mono now,
+		      struct step_out *out)
+{
+	keep_step(state, ev, now, out);
+}
+
+static struct mono due_keep(const void *state)
+{
+	return keep_due(state);
+}
+
+struct runner_user runner_keep(struct keep *k)
+{
+	return (struct runner_user){ k, step_keep, due_keep, k->conf.tag, KEEP_TAGS };
+}
+
 int runner_add(struct runner *r, const struct runner_user *u)
 {
 	if (r->users == RUNNER_USERS_MAX)

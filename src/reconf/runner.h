@@ -12,6 +12,7 @@
 #ifndef RESEX_RECONF_RUNNER_H
 #define RESEX_RECONF_RUNNER_H
 
+#include "src/reconf/keep.h"
 #include "src/reconf/lock.h"
 #include "src/reconf/move.h"
 #include "src/reconf/step.h"
@@ -38,6 +39,8 @@ struct runner_user {
 struct runner_user runner_lock(struct lock *l);
 /* A move with its locks and counters, with the tags of its conf. */
 struct runner_user runner_move(struct move *m);
+/* A host's keeping of its words, with the tags of its conf. */
+struct runner_user runner_keep(struct keep *k);
 
 struct runner;
 

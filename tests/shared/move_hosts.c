@@ -157,17 +157,6 @@ static int begin_nodes(struct me *m, const struct host_process_conf *c)
 	return 0;
 }
 
-static void step_keep(void *state, const struct step_event *ev, struct mono now,
-		      struct step_out *out)
-{
-	keep_step(state, ev, now, out);
-}
-
-static struct mono due_keep(const void *state)
-{
-	return keep_due(state);
-}
-
 static void keep_nodes(struct me *m)
 {
 	const uint64_t *wants = keep_wants(&m->keep);
@@ -313,7 +302,7 @@ static int open_protocols(struct me *m, int hosts)
 				      .tag = KEEP_TAG,
 				      .nodes = HOST_NODES,
 				      .check_ns = m->times->check_ns };
-	const struct runner_user keep = { &m->keep, step_keep, due_keep, KEEP_TAG, KEEP_TAGS };
+	struct runner_user keep;
 	int rc;
 
 	set_up(m, hosts);
@@ -322,6 +311,7 @@ static int open_protocols(struct me *m, int hosts)
 	if (!rc)
 		rc = runner_add(m->p.r, &scan);
 	keep_init(&m->keep, &kc, m->file);
+	keep = runner_keep(&m->keep);
 	if (!rc && has_nodes(m->p.self))
 		rc = runner_add(m->p.r, &keep);
 	if (!rc)

@@ -4,6 +4,7 @@
  * what the kept words say, and with which words host 1 starts again.
  */
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/shared/nodes_file.h"
@@ -17,6 +18,11 @@ enum { WEB = 1, MAIL = 255, NODE = 2 };
 		   "{\"name\": \"n0\", \"number\": 0, \"host\": \"xen1\", \"service\": \"mail\"}," \
 		   "{\"name\": \"n2\", \"number\": 2, \"host\": \"xen1\", \"guest\": \"g\","       \
 		   " \"service\": \"web\"}]"
+#define OTHERS                                                                                     \
+	SITE_TIMES ", \"nodes\": ["                                                                \
+		   "{\"name\": \"n0\", \"number\": 0, \"host\": \"xen1\", \"service\": \"mail\"}," \
+		   "{\"name\": \"n3\", \"number\": 3, \"host\": \"xen2\", \"service\": \"web\"}"   \
+		   "], \"reconf\": {\"S\": \"100ms\", \"T\": \"4s\"}"
 #define RECONF NODES ", \"reconf\": {\"S\": \"100ms\", \"T\": \"4s\"}"
 
 static int setup(void **state)
@@ -174,6 +180,34 @@ RIG_TEST(move__is_saved_by_control_before_it_is_kept__and_outlives_a_restart)
 	move(s, WEB);
 	site_until(s, is_saved(s));
 	assert_int_equal(region_word_id(on_disk(s, NODE)), WEB);
+}
+
+static ino_t inode(struct sites *s)
+{
+	struct stat st;
+
+	assert_int_equal(stat(tmp_at(&s->at[1].g->dir, "nodes"), &st), 0);
+	return st.st_ino;
+}
+
+RIG_TEST(restart__writes_the_file_only_if_it_would_change)
+{
+	struct sites *s = *state;
+	ino_t before;
+
+	move(s, MAIL);
+	site_until(s, is_saved(s));
+	before = inode(s);
+	restart(s);
+	assert_int_equal(inode(s), before);
+	/* a node that is left out is forgotten, and begins anew when it comes back */
+	site_write(s, 1, "test", OTHERS);
+	restart(s);
+	assert_int_not_equal(inode(s), before);
+	assert_int_equal(on_disk(s, NODE), 0);
+	site_write(s, 1, "test", RECONF);
+	restart(s);
+	assert_int_equal(region_word_id(word(s, NODE)), WEB);
 }
 
 RIG_TEST(file_that_cannot_be_written__is_one_event__and_the_node_is_kept_later)
