@@ -359,25 +359,13 @@ void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns)
 				    : move_result_text((enum move_result)rc));
 }
 
-static bool has_switch(const struct cluster_conf *c)
-{
-	for (uint32_t i = 0; i < c->nodes; i++)
-		if (c->node[i].kind == CLUSTER_NODE_SWITCH)
-			return true;
-	return false;
-}
-
 int reconf_set(struct reconf *r, enum cluster_reconf_mode mode, int64_t wall_ns)
 {
-	static const char *const names[] = {
-		[RECONF_OBSERVE] = "observe", [RECONF_ACT] = "act", [RECONF_PAUSE] = "pause"
-	};
-
-	if (mode == RECONF_ACT && has_switch(r->conf))
+	if (mode == RECONF_ACT && cluster_switch_find(r->conf))
 		return -ENOSYS;
 	if (mode != r->mode)
 		guests_event(r->gs, wall_ns, "", "reconf", "an operator has set the mode to %s",
-			     names[mode]);
+			     cluster_reconf_mode_name(mode));
 	r->mode = mode;
 	return 0;
 }

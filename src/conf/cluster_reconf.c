@@ -13,12 +13,13 @@ enum { MARGIN_PERCENT_MAX = 500, BUDGET_MAX = 1000 };
 
 #define HOUR_NS (3600 * NS_PER_S)
 
-/* As enum cluster_reconf_mode. */
-static const char *const mode_names[] = { "observe", "act", NULL };
+/* As enum cluster_reconf_mode. In a file only those of file_modes. */
+static const char *const mode_names[] = { "observe", "act", "pause" };
+static const char *const file_modes[] = { "observe", "act", NULL };
 
 #define KEY(...) CONF_KEY(struct cluster_reconf, __VA_ARGS__)
 static const struct conf_key reconf_keys[] = {
-	{ KEY("mode", ENUM, mode), .names = mode_names },
+	{ KEY("mode", ENUM, mode), .names = file_modes },
 	{ KEY("S", DURATION, check_ns), .min = 10 * NS_PER_MS, .max = 60 * NS_PER_S },
 	{ KEY("T", DURATION, high_ns), .min = 20 * NS_PER_MS, .max = HOUR_NS },
 	{ KEY("rest", DURATION, rest_ns), .max = HOUR_NS },
@@ -173,15 +174,15 @@ static uint64_t share_default(const struct cluster_conf *c, const struct cluster
 /* Nothing prepares a node for another service yet. */
 static int check_kinds(const struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
 {
-	for (uint32_t i = 0; i < c->nodes; i++)
-		if (c->reconf.mode == RECONF_ACT && c->node[i].kind == CLUSTER_NODE_SWITCH)
-			return conf_fail_key(
-				d, "reconf", "mode", e,
-				"mode \"act\" moves nodes of kind \"both\" alone, and node "
-				"\"%s\" is of kind \"switch\": write \"observe\", or another "
-				"kind",
-				c->node[i].name);
-	return 0;
+	const struct cluster_node *n = cluster_switch_find(c);
+
+	if (c->reconf.mode != RECONF_ACT || !n)
+		return 0;
+	return conf_fail_key(
+		d, "reconf", "mode", e,
+		"mode \"act\" moves nodes of kind \"both\" alone, and node \"%s\" is of "
+		"kind \"switch\": write \"observe\", or another kind",
+		n->name);
 }
 
 int cluster_reconf_read(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
@@ -215,4 +216,17 @@ int cluster_reconf_read(struct cluster_conf *c, const struct conf_doc *d, struct
 	if (!rc)
 		rc = check_kinds(c, d, e);
 	return rc;
+}
+
+const char *cluster_reconf_mode_name(enum cluster_reconf_mode mode)
+{
+	return mode_names[mode];
+}
+
+const struct cluster_node *cluster_switch_find(const struct cluster_conf *c)
+{
+	for (uint32_t i = 0; i < c->nodes; i++)
+		if (c->node[i].kind == CLUSTER_NODE_SWITCH)
+			return &c->node[i];
+	return NULL;
 }

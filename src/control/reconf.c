@@ -11,10 +11,6 @@
 #include "src/cluster/cluster.h"
 #include "src/control/methods_priv.h"
 
-static const char *const mode_names[] = {
-	[RECONF_OBSERVE] = "observe", [RECONF_ACT] = "act", [RECONF_PAUSE] = "pause"
-};
-
 /* --- service-list ------------------------------------------------------------------------- */
 
 static json_t *service_row(const struct cluster *cl, uint32_t i, struct mono now)
@@ -58,7 +54,7 @@ int cmd_service_list(struct call *c, const json_t *params, json_t **result)
 		return c->exit;
 	*result = json_object();
 	put_cluster(*result, cl);
-	put_s(*result, "mode", mode_names[cluster_reconf_mode(cl)]);
+	put_s(*result, "mode", cluster_reconf_mode_name(cluster_reconf_mode(cl)));
 	put_rows(*result, "services", cl, cluster_conf(cl)->services, c->now, service_row);
 	return 0;
 }
@@ -323,16 +319,17 @@ int cmd_reconf_set(struct call *c, const json_t *params, json_t **result)
 {
 	const char *mode = json_string_value(json_object_get(params, "mode"));
 	struct cluster *cl = cluster_of(c);
-	int m = 0, rc;
+	enum cluster_reconf_mode m = RECONF_OBSERVE;
+	int rc;
 
 	if (!cl)
 		return c->exit;
-	while (mode && m <= RECONF_PAUSE && strcmp(mode, mode_names[m]) != 0)
+	while (mode && m <= RECONF_PAUSE && strcmp(mode, cluster_reconf_mode_name(m)) != 0)
 		m++;
 	if (!mode || m > RECONF_PAUSE)
 		return call_fail(c, RESEX_USAGE, "mode is \"%.64s\": give observe, act or pause",
 				 mode ? mode : "");
-	rc = cluster_reconf_set(cl, (enum cluster_reconf_mode)m);
+	rc = cluster_reconf_set(cl, m);
 	if (rc == -ENOSYS)
 		return call_fail(
 			c, RESEX_FAILURE,
@@ -340,7 +337,7 @@ int cmd_reconf_set(struct call *c, const json_t *params, json_t **result)
 			"service yet: see nodes[] of cluster.json");
 	if (rc)
 		return move_failed(c, "", "", rc, "");
-	*result = json_pack("{s:s}", "mode", mode_names[m]);
+	*result = json_pack("{s:s}", "mode", cluster_reconf_mode_name(m));
 	return 0;
 }
 
