@@ -98,15 +98,16 @@ static void print_names(const char *what, const json_t *names)
 }
 
 /*
- * Hosts may differ in the names and addresses of hosts, in clients, balance and load, and in most
- * of reconf, but not in whether there is one.
+ * Hosts may differ in the names and addresses of hosts, in clients, balance, values of reconf, and
+ * load.
  */
 static bool is_agreed(const json_t *change)
 {
 	const char *kind = json_string_value(json_object_get(change, "kind"));
 
 	return kind && strcmp(kind, "host-changed") != 0 && strcmp(kind, "client-changed") != 0 &&
-	       strcmp(kind, "balance-changed") != 0 && strcmp(kind, "load-changed") != 0;
+	       strcmp(kind, "balance-changed") != 0 && strcmp(kind, "reconf-changed") != 0 &&
+	       strcmp(kind, "load-changed") != 0;
 }
 
 /* What is left to do: a file that one host alone has stops the decisions that it touches. */

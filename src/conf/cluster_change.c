@@ -462,14 +462,19 @@ static const char *balance_text(const struct cluster_conf *a, const struct clust
 
 static bool same_reconf(const struct cluster_reconf *a, const struct cluster_reconf *b)
 {
-	return a->given == b->given && a->check_ns == b->check_ns && a->high_ns == b->high_ns &&
+	return a->mode == b->mode && a->check_ns == b->check_ns && a->high_ns == b->high_ns &&
 	       a->rest_ns == b->rest_ns && a->freeze_ns == b->freeze_ns && a->margin == b->margin &&
 	       a->budget == b->budget && a->budget_ns == b->budget_ns;
 }
 
 static void compare_reconf(const struct compared *c)
 {
-	if (!same_reconf(&c->a->reconf, &c->b->reconf))
+	const struct cluster_reconf *a = &c->a->reconf, *b = &c->b->reconf;
+
+	/* Whether there is one is in the agreement, its values are not. */
+	if (a->given != b->given)
+		add(c->out, b->given ? CLUSTER_RECONF_ADDED : CLUSTER_RECONF_REMOVED, 0);
+	else if (!same_reconf(a, b))
 		add(c->out, CLUSTER_RECONF_CHANGED, 0);
 }
 
@@ -653,10 +658,19 @@ static void service_text(const struct cluster_service *a, const struct cluster_s
 		snprintf(text + n, size - n, "%s other balancers", differ ? ", and" : "");
 }
 
+static struct number_text mode_text(const struct cluster_reconf *r)
+{
+	struct number_text t;
+
+	strcpy(t.text, cluster_reconf_mode_name((enum cluster_reconf_mode)r->mode));
+	return t;
+}
+
 static void reconf_text(const struct cluster_reconf *a, const struct cluster_reconf *b, char *text,
 			size_t size)
 {
 	const struct key_texts keys[] = {
+		{ "mode", mode_text(a), mode_text(b) },
 		{ "S", duration_text(a->check_ns), duration_text(b->check_ns) },
 		{ "T", duration_text(a->high_ns), duration_text(b->high_ns) },
 		{ "margin", percent_text(a->margin), percent_text(b->margin) },
@@ -666,10 +680,7 @@ static void reconf_text(const struct cluster_reconf *a, const struct cluster_rec
 		  budget_text(b->budget, b->budget_ns) },
 	};
 
-	if (a->given && b->given)
-		keys_text("reconf:", keys, sizeof(keys) / sizeof(keys[0]), text, size);
-	else
-		snprintf(text, size, "reconf %s", a->given ? "is left out" : "is new");
+	keys_text("reconf:", keys, sizeof(keys) / sizeof(keys[0]), text, size);
 }
 
 static void load_text(const struct cluster_load *a, const struct cluster_load *b, char *text,
@@ -717,6 +728,12 @@ void cluster_change_text(const struct cluster_conf *a, const struct cluster_conf
 	case CLUSTER_BALANCE_CHANGED: /* services are never left out */
 		snprintf(text, SIZE, "balance of service %s %s",
 			 cluster_service_at(b, ch->number)->name, balance_text(a, b, ch->number));
+		break;
+	case CLUSTER_RECONF_ADDED:
+		snprintf(text, SIZE, "reconf is new");
+		break;
+	case CLUSTER_RECONF_REMOVED:
+		snprintf(text, SIZE, "reconf is left out");
 		break;
 	case CLUSTER_RECONF_CHANGED:
 		reconf_text(&a->reconf, &b->reconf, text, SIZE);

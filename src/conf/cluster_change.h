@@ -41,8 +41,10 @@ enum cluster_change_kind {
 	CLUSTER_SERVICE_CHANGED,
 	CLUSTER_NODES_CHANGED,	 /* of a host: added, left out, or otherwise configured */
 	CLUSTER_BALANCE_CHANGED, /* of a service here: added, left out, other settings or nodes */
-	CLUSTER_RECONF_CHANGED,	 /* "reconf": added, left out, or with other values */
-	CLUSTER_LOAD_CHANGED,	 /* scan, stale or window of "load" */
+	CLUSTER_RECONF_ADDED,
+	CLUSTER_RECONF_REMOVED,
+	CLUSTER_RECONF_CHANGED, /* it has other values */
+	CLUSTER_LOAD_CHANGED,	/* scan, stale or window of "load" */
 };
 
 struct cluster_change {

@@ -23,6 +23,8 @@ static const char *kind_text(enum cluster_change_kind kind)
 					    [CLUSTER_SERVICE_CHANGED] = "service-changed",
 					    [CLUSTER_NODES_CHANGED] = "nodes-changed",
 					    [CLUSTER_BALANCE_CHANGED] = "balance-changed",
+					    [CLUSTER_RECONF_ADDED] = "reconf-added",
+					    [CLUSTER_RECONF_REMOVED] = "reconf-removed",
 					    [CLUSTER_RECONF_CHANGED] = "reconf-changed",
 					    [CLUSTER_LOAD_CHANGED] = "load-changed" };
 
@@ -47,7 +49,10 @@ static json_t *changes_of(const struct cluster_conf *from, const struct cluster_
 	return arr;
 }
 
-/* Clients, balance, reconf and load are in no agreement: each member may take them at any time. */
+/*
+ * Clients, balance, values of reconf, and load are in no agreement: each member may take them at any
+ * time.
+ */
 static bool is_for_all(const struct cluster_changes *ch)
 {
 	for (uint32_t i = 0; i < ch->n; i++)

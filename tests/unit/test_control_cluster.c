@@ -657,15 +657,24 @@ WITH_CALL(cluster_reload__dry_run_or_nothing_new__puts_nothing_in_force)
 	assert_int_equal(json_array_size(json_object_get(r, "others")), 0);
 	assert_int_equal(c->reloads, 0);
 	/* Of clients, reconf and load the other members need not know. */
-	c->next.reconf.given = true;
+	c->conf.reconf.check_ns = NS_PER_S;
+	c->next.reconf.check_ns = 2 * NS_PER_S;
 	c->changes = (struct cluster_changes){ .n = 3,
 					       .change = { { CLUSTER_CLIENT_CHANGED, 9 },
 							   { CLUSTER_RECONF_CHANGED, 0 },
 							   { CLUSTER_LOAD_CHANGED, 0 } } };
 	r = ask(*state, "cluster-reload", "");
-	assert_change(r, 1, "reconf-changed", "reconf is new");
+	assert_change(r, 1, "reconf-changed", "reconf: S 2s, was 1s");
 	assert_int_equal(json_array_size(json_object_get(r, "others")), 0);
 	assert_int_equal(c->reloads, 1);
+	/* but whether there is one, they must */
+	c->changes = (struct cluster_changes){
+		.n = 2, .change = { { CLUSTER_RECONF_ADDED, 0 }, { CLUSTER_RECONF_REMOVED, 0 } }
+	};
+	r = ask(*state, "cluster-reload", "");
+	assert_change(r, 0, "reconf-added", "reconf is new");
+	assert_change(r, 1, "reconf-removed", "reconf is left out");
+	assert_int_equal(json_array_size(json_object_get(r, "others")), 3);
 }
 
 WITH_CALL(cluster_reload__refused__says_why_and_where)
