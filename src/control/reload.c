@@ -50,8 +50,8 @@ static json_t *changes_of(const struct cluster_conf *from, const struct cluster_
 }
 
 /*
- * Clients, balance, values of reconf, and load are in no agreement: each member may take them at any
- * time.
+ * Clients, balance, values of reconf, and load are in no agreement: each member may take them at
+ * any time.
  */
 static bool is_for_all(const struct cluster_changes *ch)
 {
