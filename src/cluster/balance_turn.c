@@ -162,22 +162,11 @@ static enum act_want want_of(const struct balancer *b, const struct cluster_node
 	return h->own ? ACT_DRAIN : ACT_OUT;
 }
 
-static void find_wants(struct balancer *b, const struct balance_world *w, const struct act_seen *h)
-{
-	for (uint32_t i = 0; i < b->n; i++) {
-		struct cluster_node_seen s;
-
-		cluster_node_see(w->c, b->node[i], w->now, &s);
-		b->want[i] = want_of(b, &s, &h->server[i]);
-		b->up[i] = b->up[i] && b->want[i] <= ACT_SERVE;
-	}
-}
-
 /* --- the decision ----------------------------------------------------------------------------- */
 
 /*
- * How many nodes have a server that is up. Weights hold until the next turn: so loads, and the
- * limit of their age, are dated to the middle of this time.
+ * What each server is to do, and how many nodes have one that is up and serves. Weights hold until
+ * the next turn: so loads, and the limit of their age, are dated to the middle of this time.
  */
 static uint32_t gather(struct balancer *b, const struct balance_world *w, const struct act_seen *h,
 		       struct balance_node node[static BALANCE_NODES_MAX])
@@ -188,6 +177,8 @@ static uint32_t gather(struct balancer *b, const struct balance_world *w, const 
 		struct cluster_node_seen s;
 
 		cluster_node_see(w->c, b->node[i], w->now, &s);
+		b->want[i] = want_of(b, &s, &h->server[i]);
+		b->up[i] = b->up[i] && b->want[i] <= ACT_SERVE;
 		b->own[i] = h->server[i].own;
 		if (s.load)
 			b->own[i] = balancer_own(&b->history, i, h->server[i].own,
@@ -286,10 +277,8 @@ static void turn(struct balancer *b, const struct balance_world *w, const struct
 	if (b->ops->shared)
 		watch_foreign(b, w, h);
 	take_reading(b, h);
-	if (!b->leaving) {
-		find_wants(b, w, h);
+	if (!b->leaving)
 		decide(b, w, h);
-	}
 	if (b->restoring && has_configured(b, h))
 		end_restoring(b, w);
 	if (b->restoring || b->mode != CLUSTER_OBSERVE)

@@ -52,9 +52,9 @@ struct balancer {
 	uint64_t passed;		       /* of reads: balancer_requests() was called */
 	struct balancer_history history;
 	struct balancer_cost cost[BALANCE_NODES_MAX];
-	struct balance decision;    /* of the nodes whose server is up: */
-	bool up[BALANCE_NODES_MAX]; /* and it is to serve */
-	enum act_want want[BALANCE_NODES_MAX];
+	struct balance decision;		/* of the nodes whose server is up: */
+	bool up[BALANCE_NODES_MAX];		/* and it is to serve */
+	enum act_want want[BALANCE_NODES_MAX];	/* states; without "reconf" ACT_KEEP */
 	enum act_want state[BALANCE_NODES_MAX]; /* put last, as wanted[] */
 	uint32_t own[BALANCE_NODES_MAX];	/* that the record does not hold */
 	int wanted[BALANCE_NODES_MAX];		/* put last, with no failure since; -1: none */
