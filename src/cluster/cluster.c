@@ -394,7 +394,7 @@ int cluster_break(struct cluster *c, uint32_t i, bool force, uint64_t *ticket)
 	return rc;
 }
 
-int cluster_break_result(const struct cluster *c, uint64_t ticket)
+int cluster_result(const struct cluster *c, uint64_t ticket)
 {
 	return mail_result(&c->x->mail, ticket);
 }
@@ -514,19 +514,9 @@ enum cluster_reconf_mode cluster_reconf_mode(const struct cluster *c)
 	return c->reconf ? reconf_mode(c->reconf) : RECONF_PAUSE;
 }
 
-int cluster_move_result(const struct cluster *c, uint64_t ticket)
-{
-	return mail_result(&c->x->mail, ticket);
-}
-
 const char *cluster_move_text(int rc)
 {
 	return move_result_text((enum move_result)rc);
-}
-
-bool cluster_moved(int rc)
-{
-	return rc == MOVE_MOVED;
 }
 
 const struct cluster_move *cluster_history(const struct cluster *c, uint32_t n)

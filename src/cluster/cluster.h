@@ -237,12 +237,7 @@ int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono
 int cluster_reconf_set(struct cluster *c, enum cluster_reconf_mode mode);
 /* PAUSE: also without "reconf". */
 enum cluster_reconf_mode cluster_reconf_mode(const struct cluster *c);
-/*
- * -EINPROGRESS; -EAGAIN: a break or another move was under way; -EPERM: no quorum; another -errno;
- * or the end of the move: cluster_moved() and cluster_move_text() say which.
- */
-int cluster_move_result(const struct cluster *c, uint64_t ticket);
-bool cluster_moved(int rc);
+/* Of a result of cluster_move above 0. */
 const char *cluster_move_text(int rc);
 
 /* The newest but n; NULL: there are not so many. Valid until the next cluster_work. */
@@ -270,20 +265,21 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
  * cannot release it any more, but may act until its lease ends: others wait for that, and the
  * next holder first checks what was done.
  * force: even if the lock is unchanged for less than cluster_break_ns(), or a member has other
- * settings. 0, with *ticket for cluster_break_result; -EAGAIN: too many requests have no result
+ * settings. 0, with *ticket for cluster_result; -EAGAIN: too many requests have no result
  * yet.
  */
 int cluster_break(struct cluster *c, uint32_t i, bool force, uint64_t *ticket);
 /*
- * 0: the lock is broken; -EINPROGRESS: call again. Nothing was done: -ENOENT: the lock was not
- * read yet, or it has no home; -EALREADY: it is not held; -EBUSY: unchanged for too short a time;
- * -EAGAIN: another lock is being broken, or new settings come into force; -EPERM: no quorum;
- * -EXDEV: a member holds other hosts, or this service with other settings; or an error of
- * transport_post.
+ * Of a break or a move, by its ticket. 0: the lock is broken, or the node is moved; -EINPROGRESS:
+ * call again. Above 0: how a move ended otherwise: cluster_move_text(). Nothing was done: -EPERM: no
+ * quorum; -EAGAIN: another break or move is under way, or new settings come into force; -ENOENT: the
+ * lock was not read yet, or it has no home; -EALREADY: it is not held; -EBUSY: unchanged for too
+ * short a time; -EXDEV: a member holds other hosts, or this service with other settings; or an error
+ * of transport_post.
  * -ESTALE: the word had changed; -EIO: unknown, since the link to the home was lost; -ENOTCONN:
  * the home was not reached, or refused; -ESRCH: no such ticket, or too many newer ones.
  */
-int cluster_break_result(const struct cluster *c, uint64_t ticket);
+int cluster_result(const struct cluster *c, uint64_t ticket);
 
 /*
  * Read the cluster_file of the start again, and find out what changes: 0 with *conf, which free()

@@ -146,14 +146,14 @@ void locks_result(struct locks *l, const struct cluster_conf *conf,
 		  const struct transport_event *ev, struct mono now);
 /*
  * Begin to break the lock of service[i]. 0, -EAGAIN (another one is being broken), or an error of
- * cluster_break_result.
+ * cluster_result.
  */
 int locks_break(struct locks *l, const struct cluster_conf *conf, struct transport *t,
 		uint16_t home, uint32_t i, bool force, struct mono now);
 /* conf->service[] is another list now, from that of old: what was read is kept by number. */
 void locks_renumber(struct locks *l, const struct cluster_conf *old,
 		    const struct cluster_conf *conf);
-/* Of the newest break, as cluster_break_result. */
+/* Of the newest break, as cluster_result. */
 int locks_break_result(const struct locks *l);
 
 /* What the worker has passed last; valid until the next call. i: of conf->host[]. */

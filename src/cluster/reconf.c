@@ -295,10 +295,9 @@ static int ask(struct reconf *r, const struct decide_plan *p, bool for_load, boo
 	return 0;
 }
 
-/* As enum move_result. */
+/* As enum move_result; 0: moved. */
 static const char *const outcome_names[] = {
-	[MOVE_NONE] = "none",
-	[MOVE_MOVED] = "moved",
+	[0] = "moved",
 	[MOVE_COUNTER_AHEAD] = "counter-ahead",
 	[MOVE_CALM] = "calm",
 	[MOVE_NO_DONOR] = "no-donor",
@@ -323,8 +322,7 @@ static const char *outcome_of(int rc)
 /* The load that was measured is of before: T begins again. */
 static bool begins_t(int rc)
 {
-	return rc == MOVE_MOVED || rc == MOVE_UNDECIDED || rc == MOVE_COUNTER_AHEAD ||
-	       rc == MOVE_CALM;
+	return !rc || rc == MOVE_UNDECIDED || rc == MOVE_COUNTER_AHEAD || rc == MOVE_CALM;
 }
 
 static uint32_t index_of(const struct reconf *r, const char *service)
@@ -347,9 +345,9 @@ void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns)
 		return;
 	strcpy(m->outcome, outcome_of(rc));
 	history_changed(r->history, m);
-	if (rc == MOVE_MOVED)
+	if (!rc)
 		watch_later(r, m, a->taker, index_of(r, m->donor), now);
-	if (rc == MOVE_MOVED)
+	if (!rc)
 		guests_event(r->gs, wall_ns, "", "reconf", "moved node %s from %s to %s (%s)",
 			     m->node, m->donor, m->taker, m->why);
 	else

@@ -36,13 +36,7 @@ void reconf_turn(struct reconf *r, const struct cluster *c, const struct hostset
 void reconf_reload(struct reconf *r, const struct cluster_conf *conf, struct mono now,
 		   int64_t wall_ns);
 
-/*
- * Begin to move conf->node[node] to conf->service[service] by an order. 0 and *ticket; NULL: only
- * say whether it would be begun. -EBUSY: a
- * move of this host is under way; -EAGAIN: the mail is full; -EALREADY: it serves it; -EACCES: it
- * may not; -ENOSYS: it must be prepared for
- * another service, which nothing does yet; -ENODATA: its word was not read, or it is in no service.
- */
+/* As cluster_move(), which has found no other reason against it. */
 int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint32_t service,
 		 struct mono now, int64_t wall_ns, uint64_t *ticket);
 /* -ENOSYS: to act, and a node must be prepared for another service. */

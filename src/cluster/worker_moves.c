@@ -272,6 +272,12 @@ static bool tries_again(struct worker *w, struct moves *m, struct mono now)
 	return true;
 }
 
+/* As a result of cluster_move(). */
+static int answer_of(enum move_result r)
+{
+	return r == MOVE_MOVED ? 0 : (int)r;
+}
+
 static void go_on(struct worker *w, struct moves *m, struct mono now)
 {
 	if (m->waits && mono_sub(now, m->again) < 0)
@@ -282,7 +288,7 @@ static void go_on(struct worker *w, struct moves *m, struct mono now)
 	}
 	if (move_state(&m->move) != MOVE_IDLE || tries_again(w, m, now))
 		return;
-	mail_answer(&w->x->mail, m->ticket, (int)move_result(&m->move));
+	mail_answer(&w->x->mail, m->ticket, answer_of(move_result(&m->move)));
 	m->ticket = 0;
 	exchange_wake(w->x->control_fd);
 }

@@ -285,7 +285,7 @@ static int break_differs(struct call *c, const struct cluster *cl, const struct 
 			 s->name, l.differs ? l.differs->name : "a member");
 }
 
-/* Each error of cluster_break() and cluster_break_result(), and what to do about it. */
+/* Each error of cluster_break() and cluster_result(), and what to do about it. */
 static int break_failed(struct call *c, const struct cluster *cl, const struct cluster_service *s,
 			int rc)
 {
@@ -358,7 +358,7 @@ int cmd_lock_break(struct call *c, const json_t *params, json_t **result)
 	if (i < 0)
 		return c->exit;
 	if (c->ticket) {
-		rc = cluster_break_result(cl, c->ticket);
+		rc = cluster_result(cl, c->ticket);
 		if (rc == -EINPROGRESS)
 			return CALL_LATER;
 		c->ticket = 0;

@@ -237,7 +237,7 @@ static bool find_order(struct call *c, const struct cluster_conf *conf, const js
 	return true;
 }
 
-/* Each error of cluster_move() and cluster_move_result(), and what to do about it. */
+/* Each error of cluster_move() and cluster_result(), and what to do about it. */
 static int move_failed(struct call *c, const char *node, const char *service, int rc,
 		       const char *why)
 {
@@ -297,7 +297,7 @@ int cmd_move(struct call *c, const json_t *params, json_t **result)
 	if (!cl || !find_order(c, cluster_conf(cl), params, &node, &service))
 		return c->exit;
 	if (c->ticket) {
-		rc = cluster_move_result(cl, c->ticket);
+		rc = cluster_result(cl, c->ticket);
 		if (rc == -EINPROGRESS)
 			return CALL_LATER;
 		c->ticket = 0;
@@ -306,7 +306,7 @@ int cmd_move(struct call *c, const json_t *params, json_t **result)
 		if (!rc && !dry_run)
 			return CALL_LATER;
 	}
-	if (rc && !cluster_moved(rc))
+	if (rc)
 		return move_failed(c, cluster_conf(cl)->node[node].name,
 				   cluster_conf(cl)->service[service].name, rc, why);
 	*result = moved_row(params, dry_run);

@@ -132,7 +132,7 @@ static bool is_ready(struct conn *k, struct mono now)
 	if (k->reload)
 		return !cl || cluster_reload_result(cl, k->reload) != -EINPROGRESS;
 	if (k->ticket)
-		return !cl || cluster_break_result(cl, k->ticket) != -EINPROGRESS;
+		return !cl || cluster_result(cl, k->ticket) != -EINPROGRESS;
 	if (waits_for_policy(k))
 		return guests_policy_wait(k->c->guests, &k->policy, now) != -EAGAIN;
 	if (k->caps.waits)

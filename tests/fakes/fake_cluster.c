@@ -266,7 +266,7 @@ int cluster_break(struct cluster *c, uint32_t i, bool force, uint64_t *ticket)
 	return c->break_rc;
 }
 
-int cluster_break_result(const struct cluster *c, uint64_t ticket)
+int cluster_result(const struct cluster *c, uint64_t ticket)
 {
 	struct cluster *mine = (struct cluster *)c; /* the test's own */
 
@@ -328,16 +328,6 @@ int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono
 	if (!c->break_rc && ticket)
 		*ticket = ++c->ticket;
 	return c->break_rc;
-}
-
-int cluster_move_result(const struct cluster *c, uint64_t ticket)
-{
-	return cluster_break_result(c, ticket);
-}
-
-bool cluster_moved(int rc)
-{
-	return rc == 1;
 }
 
 const char *cluster_move_text(int rc)

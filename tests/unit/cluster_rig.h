@@ -236,10 +236,10 @@ static inline struct cluster_lock site_lock(struct sites *s, int n, uint32_t ser
 static inline int site_break(struct sites *s, int n, uint32_t service, bool force, uint64_t *ticket)
 {
 	assert_int_equal(cluster_break(s->at[n].c, service, force, ticket), 0);
-	assert_int_equal(cluster_break_result(s->at[n].c, *ticket), -EINPROGRESS);
+	assert_int_equal(cluster_result(s->at[n].c, *ticket), -EINPROGRESS);
 	s->at[n].due = s->now;
 	site_step(s, &s->at[n]);
-	return cluster_break_result(s->at[n].c, *ticket);
+	return cluster_result(s->at[n].c, *ticket);
 }
 
 /* Request settings of host n: hosts 1 .. hosts, these services, and these members besides. */

@@ -43,7 +43,7 @@ static uint64_t take(struct sites *s, uint32_t at, int n)
 
 static int break_result(struct sites *s, int n, uint64_t ticket)
 {
-	return cluster_break_result(s->at[n].c, ticket);
+	return cluster_result(s->at[n].c, ticket);
 }
 
 /* 0: it is begun; else why not. */
@@ -377,16 +377,16 @@ TEST_WITH(requests__more_than_have_room__are_refused_until_the_oldest_is_answere
 	site_until(s, site_lock(s, 2, WEB).known);
 	for (int i = 0; i < MAIL_ROOM; i++) {
 		assert_int_equal(cluster_break(c, WEB, true, &ticket[i]), 0);
-		assert_int_equal(cluster_break_result(c, ticket[i]), -EINPROGRESS);
+		assert_int_equal(cluster_result(c, ticket[i]), -EINPROGRESS);
 	}
 	assert_int_equal(cluster_break(c, WEB, true, &more), -EAGAIN);
 	assert_int_equal(more, 77);
-	site_until(s, cluster_break_result(c, ticket[0]) != -EINPROGRESS);
+	site_until(s, cluster_result(c, ticket[0]) != -EINPROGRESS);
 	for (int i = 0; i < MAIL_ROOM; i++)
-		assert_int_equal(cluster_break_result(c, ticket[i]), -EALREADY);
+		assert_int_equal(cluster_result(c, ticket[i]), -EALREADY);
 	/* The new one has the place of the oldest, whose answer is gone. */
 	assert_int_equal(cluster_break(c, MAIL, true, &more), 0);
-	assert_int_equal(cluster_break_result(c, ticket[0]), -ESRCH);
-	assert_int_equal(cluster_break_result(c, ticket[1]), -EALREADY);
-	site_until(s, cluster_break_result(c, more) == -EALREADY);
+	assert_int_equal(cluster_result(c, ticket[0]), -ESRCH);
+	assert_int_equal(cluster_result(c, ticket[1]), -EALREADY);
+	site_until(s, cluster_result(c, more) == -EALREADY);
 }

@@ -380,8 +380,8 @@ static int order(struct sites *s, int host, uint32_t node, uint32_t service, uin
 
 static int result(struct sites *s, int host, uint64_t ticket)
 {
-	site_until(s, cluster_move_result(s->at[host].c, ticket) != -EINPROGRESS);
-	return cluster_move_result(s->at[host].c, ticket);
+	site_until(s, cluster_result(s->at[host].c, ticket) != -EINPROGRESS);
+	return cluster_result(s->at[host].c, ticket);
 }
 
 RIG_TEST(order__moves_a_node_whatever_the_load__by_any_host__or_says_why_not)
@@ -397,7 +397,7 @@ RIG_TEST(order__moves_a_node_whatever_the_load__by_any_host__or_says_why_not)
 	assert_int_equal(order(s, 2, 0, 0, &ticket), -EALREADY);
 	assert_int_equal(order(s, 2, 1, 0, &ticket), 0);
 	assert_int_equal(order(s, 2, 2, 0, &other), -EBUSY);
-	assert_true(cluster_moved(result(s, 2, ticket)));
+	assert_int_equal(result(s, 2, ticket), 0);
 	site_until(s, all_see(s, 1, "web"));
 	assert_string_equal(cluster_history(s->at[2].c, 0)->why, "order");
 	/* mail keeps its minimum of one node */
@@ -409,7 +409,7 @@ RIG_TEST(order__moves_a_node_whatever_the_load__by_any_host__or_says_why_not)
 	assert_true(all_see(s, 2, "mail"));
 	/* and back */
 	assert_int_equal(order(s, 3, 1, 1, &ticket), 0);
-	assert_true(cluster_moved(result(s, 3, ticket)));
+	assert_int_equal(result(s, 3, ticket), 0);
 	site_until(s, all_see(s, 1, "mail"));
 }
 
@@ -437,18 +437,18 @@ RIG_TEST(move__and_a_break_or_a_reload__wait_for_each_other)
 	assert_int_equal(order(s, 1, 1, 0, &ticket), 0);
 	assert_int_equal(cluster_break(s->at[1].c, 0, true, &other), 0);
 	assert_int_equal(result(s, 1, other), -EAGAIN);
-	assert_true(cluster_moved(result(s, 1, ticket)));
+	assert_int_equal(result(s, 1, ticket), 0);
 	site_until(s, all_see(s, 1, "web"));
 	assert_int_equal(order(s, 1, 1, 1, &ticket), 0);
 	assert_int_equal(
 		site_reload(s, 1, SITES, RECONF(", \"margin\": \"500%\""), SERVICES, &other), 0);
 	site_until(s, cluster_reload_result(s->at[1].c, other) == 0);
-	assert_true(cluster_moved(cluster_move_result(s->at[1].c, ticket)));
+	assert_int_equal(cluster_result(s->at[1].c, ticket), 0);
 	assert_true(ended(s, "moved"));
 	/* after the reload moves go on, with tags of their own */
 	site_until(s, all_see(s, 1, "mail") && seen(s, 1, 0).known == 1);
 	assert_int_equal(order(s, 1, 1, 0, &ticket), 0);
-	assert_true(cluster_moved(result(s, 1, ticket)));
+	assert_int_equal(result(s, 1, ticket), 0);
 	site_until(s, all_see(s, 1, "web"));
 	hold_lock(s, 2, site_lock(s, 1, 0).word);
 	site_until(s, region_word_id(site_lock(s, 1, 0).word) == 2);

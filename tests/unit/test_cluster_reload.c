@@ -165,11 +165,11 @@ TEST(reload__during_a_break__waits_for_its_end)
 	assert_int_equal(cluster_break(c, MAIL_AT, true, &second), 0);
 	s->at[2].due = s->now;
 	site_step(s, &s->at[2]);
-	assert_int_equal(cluster_break_result(c, broken), -EINPROGRESS);
+	assert_int_equal(cluster_result(c, broken), -EINPROGRESS);
 	assert_int_equal(cluster_reload_result(c, reloaded), -EINPROGRESS);
-	assert_int_equal(cluster_break_result(c, second), -EAGAIN);
+	assert_int_equal(cluster_result(c, second), -EAGAIN);
 	site_until(s, cluster_reload_result(c, reloaded) == 0);
-	assert_int_equal(cluster_break_result(c, broken), 0);
+	assert_int_equal(cluster_result(c, broken), 0);
 	assert_int_equal(region_word_id(site_lock(s, 2, 1).word), REGION_LOCK_BROKEN);
 	sites_free(s);
 }

@@ -162,7 +162,7 @@ TEST_WITH(requests__while_hosts_come_and_go__all_get_a_result, open_two, finish)
 			int rc;
 
 			assert_int_equal(cluster_break(s->at[1].c, 0, true, &ticket), 0);
-			wait_until((rc = cluster_break_result(s->at[1].c, ticket)) != -EINPROGRESS);
+			wait_until((rc = cluster_result(s->at[1].c, ticket)) != -EINPROGRESS);
 			/* nobody holds it; its home is host 1 */
 			assert_true(rc == -EALREADY || rc == -ENOENT || rc == -ENOTCONN);
 			cluster_lock_see(s->at[1].c, 0, now(), &l);

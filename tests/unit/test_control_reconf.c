@@ -128,7 +128,6 @@ WITH_CALL(move__is_waited_for__a_dry_run_is_not)
 	const json_t *r;
 
 	c->result_after = 3;
-	c->result_rc = 1;
 	r = ask(*state, "move", "'node':'n2','service':'mail'");
 	assert_true(json_is_true(json_object_get(r, "moved")));
 	assert_string_equal(str(r, "node"), "n2");
