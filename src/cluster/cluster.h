@@ -271,11 +271,11 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
 int cluster_break(struct cluster *c, uint32_t i, bool force, uint64_t *ticket);
 /*
  * Of a break or a move, by its ticket. 0: the lock is broken, or the node is moved; -EINPROGRESS:
- * call again. Above 0: how a move ended otherwise: cluster_move_text(). Nothing was done: -EPERM: no
- * quorum; -EAGAIN: another break or move is under way, or new settings come into force; -ENOENT: the
- * lock was not read yet, or it has no home; -EALREADY: it is not held; -EBUSY: unchanged for too
- * short a time; -EXDEV: a member holds other hosts, or this service with other settings; or an error
- * of transport_post.
+ * call again. Above 0: how a move ended otherwise: cluster_move_text(). Nothing was done: -EPERM:
+ * no quorum; -EAGAIN: another break or move is under way, or new settings come into force; -ENOENT:
+ * the lock was not read yet, or it has no home; -EALREADY: it is not held; -EBUSY: unchanged for
+ * too short a time; -EXDEV: a member holds other hosts, or this service with other settings; or an
+ * error of transport_post.
  * -ESTALE: the word had changed; -EIO: unknown, since the link to the home was lost; -ENOTCONN:
  * the home was not reached, or refused; -ESRCH: no such ticket, or too many newer ones.
  */

@@ -30,10 +30,10 @@ struct moves {
 	bool looked;	   /* at all counters, once */
 };
 
-enum {
-	LOOKS = UINT32_MAX, /* event.what of STEP_ASK: look at all counters; others are a move's */
-	TRIES_MAX = 20,
-};
+enum { TRIES_MAX = 40 }; /* 2 s with the default scan */
+
+/* event.what of STEP_ASK: look at all counters; others are a move's. */
+#define LOOKS UINT32_MAX
 
 static_assert((int)MOVE_NODES_MAX == (int)CLUSTER_MOVED_MAX, "all nodes fit");
 static_assert((int)MOVE_SERVICES_MAX >= (int)CLUSTER_SERVICES_MAX, "all services fit");
@@ -67,6 +67,17 @@ static void put_nodes(const struct worker *w, struct moves *m)
 
 /* --- open and close ---------------------------------------------------------------------- */
 
+/*
+ * Between two looks of a lock's waiter. Not S, at which loads are looked at: that may be a minute.
+ * A lock must not be broken before it is unchanged for more than 3 1/4 checks (move.h, rule 3).
+ */
+static int64_t check_ns(const struct cluster_conf *c)
+{
+	int64_t scan = cluster_scan_ns(c), most = cluster_break_ns(c) / 4;
+
+	return scan < most ? scan : most;
+}
+
 static struct move_conf conf_of(const struct worker *w)
 {
 	const struct cluster_conf *c = w->conf;
@@ -75,7 +86,7 @@ static struct move_conf conf_of(const struct worker *w)
 		.self = (uint16_t)c->host[c->self].number,
 		.hold_ns = c->hold_ns,
 		.deadline_ns = c->timeout_ns,
-		.check_ns = c->reconf.check_ns,
+		.check_ns = check_ns(c),
 		.drift_ppm = (uint32_t)c->drift,
 		.checks = cluster_reconf_checks(&c->reconf),
 		.seed = w->region.generation << 8 | c->host[c->self].number,
@@ -112,7 +123,7 @@ static void step_moves(void *state, const struct step_event *ev, struct mono now
 {
 	struct moves *m = state;
 
-	if (ev->type == STEP_ASK && ev->what == (uint32_t)LOOKS)
+	if (ev->type == STEP_ASK && ev->what == LOOKS)
 		look_at_counters(m, now, out);
 	else
 		move_step(&m->move, ev, now, out);
@@ -268,7 +279,7 @@ static bool tries_again(struct worker *w, struct moves *m, struct mono now)
 		return false;
 	m->tries--;
 	m->waits = true;
-	m->again = mono_add(now, w->conf->reconf.check_ns);
+	m->again = mono_add(now, check_ns(w->conf));
 	return true;
 }
 

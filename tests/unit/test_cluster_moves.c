@@ -459,6 +459,20 @@ RIG_TEST(move__and_a_break_or_a_reload__wait_for_each_other)
 	assert_int_equal(result(s, 1, other), 0);
 }
 
+RIG_TEST(order__with_a_long_s__does_not_wait_for_it)
+{
+	struct sites *s = open_sites(state, NODES ", \"reconf\": {\"S\": \"30s\", \"T\": \"90s\"}");
+	struct mono began;
+	uint64_t ticket;
+
+	site_until(s, all_see(s, 1, "mail") && order(s, 1, 1, 0, NULL) == 0);
+	began = s->now;
+	assert_int_equal(order(s, 1, 1, 0, &ticket), 0);
+	assert_int_equal(result(s, 1, ticket), 0);
+	/* the first holder of a view waits for those of before: hold + timeout */
+	assert_true(mono_sub(s->now, began) < 2 * (2 + 1) * NS_PER_S);
+}
+
 RIG_TEST(mode__set_by_an_operator__holds_until_the_file_has_another)
 {
 	struct sites *s = open_sites(state, RECONF(""));
