@@ -18,6 +18,8 @@ import tempfile
 import threading
 import time
 
+from common import PATIENCE_S, Failed, ask, expect, free_ports, until
+
 CLIENT = "tests/haproxy/client"
 AGENT = "tests/haproxy/agent"
 FLIPS = 2500  # of 4 servers: 10,000 weights
@@ -25,16 +27,7 @@ MOVES = 101  # of 2 servers: 201 states
 SERVERS = ["n1", "n2", "n3", "n4"]
 PAIR = ["p1", "p2"]
 AGENTS = ["a1", "a2", "a3"]  # a3 has no weight of its own
-PATIENCE_S = 20
 SLOW_MS = 50  # until a response
-
-
-def free_ports(n):
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
-    ports = [s.getsockname()[1] for s in held]
-    for s in held:
-        s.close()
-    return ports
 
 
 class HAProxy:
@@ -79,14 +72,7 @@ class HAProxy:
         self.process.wait()
 
     def ask(self, command):
-        try:
-            with socket.socket(socket.AF_UNIX) as s:
-                s.settimeout(2)
-                s.connect(self.socket)
-                s.sendall(command.encode() + b"\n")
-                return b"".join(iter(lambda: s.recv(65536), b"")).decode()
-        except OSError:
-            return ""
+        return ask(self.socket, command)
 
     def worker(self):
         return self.ask("show info").partition("\nPid: ")[2].partition("\n")[0]
@@ -179,19 +165,6 @@ class Load(threading.Thread):
             except (OSError, http.client.HTTPException) as e:
                 self.bad.append(repr(e))
                 c.close()
-
-
-def until(holds, what):
-    end = time.monotonic() + PATIENCE_S
-    while not holds():
-        if time.monotonic() > end:
-            sys.exit("live: not within %d s: %s" % (PATIENCE_S, what))
-        time.sleep(0.01)
-
-
-def expect(good, what, *seen):
-    if not good:
-        sys.exit("live: %s: %s" % (what, " ".join(map(str, seen))))
 
 
 def told(client, words):
@@ -464,6 +437,8 @@ def main():
         rubbish(client, haproxy)
         client.close()
         agents(haproxy)
+    except Failed as e:
+        sys.exit("live: %s" % e)
     finally:
         haproxy.kill()
         shutil.rmtree(top)

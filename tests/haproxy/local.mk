@@ -6,4 +6,4 @@ tests_haproxy_client_SOURCES = tests/haproxy/client.c
 tests_haproxy_client_LDADD = libreconf.a libutil.a
 
 TESTS += tests/haproxy/live.py tests/haproxy/moves.py
-EXTRA_DIST += tests/haproxy/live.py tests/haproxy/moves.py
+EXTRA_DIST += tests/haproxy/common.py tests/haproxy/live.py tests/haproxy/moves.py

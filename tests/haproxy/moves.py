@@ -11,38 +11,18 @@ import http.client
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
+from common import Failed, ask, expect, free_ports, until
+
 MOVES = 1000 if os.environ.get("RESEX_DEEP") else 40
 SCAN_S = 0.05
 NODES = ["n1", "n2", "n3", "n4"]
 HOSTS = 3  # each is a node, n1 to n3; a guest of the third is n4
-PATIENCE_S = 30
-
-
-def expect(so, what, seen):
-    if not so:
-        raise AssertionError("%s: %s" % (what, seen))
-
-
-def until(condition, what):
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        expect(time.monotonic() < end, "not within %d s" % PATIENCE_S, what() if callable(what) else what)
-        time.sleep(0.005)
-
-
-def free_ports(n):
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
-    ports = [s.getsockname()[1] for s in held]
-    for s in held:
-        s.close()
-    return ports
 
 
 class Bed:
@@ -116,14 +96,7 @@ class Bed:
 
     def serving(self, service):
         """By HAProxy: the servers of the backend that are not in maintenance and do not drain."""
-        try:
-            with socket.socket(socket.AF_UNIX) as s:
-                s.settimeout(2)
-                s.connect(self.socket)
-                s.sendall(b"show servers state %s\n" % service.encode())
-                said = b"".join(iter(lambda: s.recv(65536), b"")).decode()
-        except OSError:
-            return set()
+        said = ask(self.socket, "show servers state %s" % service)
         return {r.split()[3] for r in said.splitlines()[2:] if r and not int(r.split()[6]) & 0x09}
 
     def close(self):
@@ -197,7 +170,7 @@ def run(top, build):
         print("moves: %d moves in %.1f s, %d requests meanwhile and after, %d failed; one resexd killed and started"
               % (MOVES, seconds, sum(load.requests for load in loads.values()), len(failed)))
         expect(not failed, "requests that failed", failed[:5])
-    except AssertionError as e:
+    except Failed as e:
         print("moves: not ok: %s" % e)
         for n in range(1, HOSTS + 1):
             print("node-list of host %d: %s" % (n, bed.resex(n, "node-list").stdout))
