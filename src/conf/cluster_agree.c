@@ -118,8 +118,8 @@ uint64_t cluster_service_digest(const struct cluster_service *s)
 }
 
 /*
- * share must be as in the file: UINT64_MAX if the file does not give it. The default is the number
- * of nodes, and that number is no setting of the service.
+ * share must be as in the file: UINT64_MAX if the file does not give it. Otherwise a service would
+ * change whenever a node is added: the default share is its number of nodes.
  */
 uint64_t cluster_service_more(const struct cluster_service *s)
 {

@@ -94,8 +94,8 @@ void reconf_options_plan(const struct reconf_options *o, uint32_t cluster, struc
 }
 
 /*
- * Read a list of numbers from 1 to most. The character apart is between two of them. Returns how
- * many there are; 0: text is no such list, or has more than room.
+ * Read a list of at most room numbers from 1 to most. The character apart is between two of them.
+ * Returns the length of the list; 0: text is no such list.
  */
 static uint32_t numbers(const char *text, char apart, long most, uint32_t *list, uint32_t room)
 {

@@ -2,7 +2,7 @@
 /*
  * decide: the rules of decide.h for a single move, in their order: is the load high, is there a
  * donor with nodes to spare, is its load low, may one of its nodes go, and does that gain enough?
- * If there is no move, the plan names the donor that fulfils the most of these rules.
+ * If there is no move, the plan names the donor that came furthest in this order.
  */
 #include <errno.h>
 #include <string.h>

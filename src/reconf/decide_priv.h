@@ -76,10 +76,10 @@ bool decide_is_low(const struct decide_case *c, uint32_t service);
 enum decide_why decide_goes(const struct decide_case *c, uint32_t node, uint32_t to);
 
 /*
- * Find a chain of two or more steps that gives the taker a node. single: the donor's load after the
- * best single move; UINT32_MAX: there is no single move. True with *p: there is a chain, and the
- * highest load that it leaves to its donor and to the services on its way is less than single by
- * margin.
+ * Find a chain of two or more steps that gives the taker a node. True with *p: it is found.
+ * single: the donor's load after the best single move; UINT32_MAX: no single move is possible.
+ * A chain must be better than single by margin: it is compared by the highest load that it leaves
+ * to its donor and to the services on its way.
  */
 bool decide_chain(const struct decide_case *c, uint32_t single, struct decide_plan *p);
 

@@ -10,9 +10,9 @@
  *	 1 Read the service's own counter. Ahead: no move, and the history T starts again.
  *	 2 Choose a donor (move_donor, pure). After MOVE_BUSY keep the donor while it still
  *	   qualifies: how long its lock is unchanged is known already. A move with a wish
- *	   (move_wish) takes the donor of the wish. That donor must have a node to spare;
- *	   otherwise no move. If there is no link to a balancer of either service: no move,
- *	   and no other balancer is notified for nothing.
+ *	   (move_wish) takes the donor of the wish. The move ends if that donor has no node to
+ *	   spare. The move also ends if a balancer of either service has no link: so no other
+ *	   balancer is notified for nothing.
  *	 3 Acquire the locks of both services, in ascending service id. But first look at
  *	   both. The first is not acquired before the second was seen: free, or held by
  *	   another host than before, or to be broken within a check (within half a lease, if

@@ -24,8 +24,8 @@ size_t nodes_file_print(char text[static NODES_FILE_MAX], const uint64_t *node);
 int nodes_file_parse(const char *text, size_t len, uint64_t *node);
 
 /*
- * Read the file of this directory. Returns 0; -ENOENT: there is no file; -EINVAL: the file is not a
- * whole file of node words; another -errno: the file could not be read.
+ * Read the file of this directory. Returns 0; -ENOENT: no such file; -EINVAL: the file is damaged,
+ * or no file of node words; another -errno: the file could not be read.
  */
 int nodes_file_load(const char *state_dir, uint64_t *node);
 /*
