@@ -438,6 +438,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	that 'its lock is there' until_says '^cache +3 +xen1 +free ' resex 2 lock-list
 	that 'the one with the old file is named' until_says \
 		'^xen3 +3 +up .* its cluster.json differs in service web: give both' resex 1 host-list
+	that 'and it alone' until_says '^1$' eval "resex 1 host-list | grep -c 'cluster.json differs in'"
 	holds 'in JSON' 'of(o["hosts"], "name", "xen3")["agrees"] is False and of(o["hosts"], "name", "xen4")["agrees"]' \
 		1 host-list
 	that 'the lock is touched' until_says '^web .* xen3$' resex 1 lock-list
