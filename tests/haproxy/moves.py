@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """moves: three resexd over shm, on simulated hosts, move nodes between the backends of a real HAProxy.
 
-Clients ask both services all the time; each reply names the node that made it. No request may fail,
-and when HAProxy follows the words, each service is answered by its own nodes alone. MOVES of them;
---deep: 1,000. Exit: 0, 1, or 77 when there is no haproxy (1 when CI=true).
+Clients ask both services all the time: one of the test's own, whose replies name the node that made
+them, and wrk, ab, ab -k and h2load (tools.py). No request may fail, and when HAProxy follows the words,
+each service is answered by its own nodes alone. MOVES of them; --deep: 1,000. A server drains until
+requests that take SLOW_S have ended. How long a move's commands take is printed, in times of one "show
+info" (relay.py); --deep: at most COMMANDS_MOST. Exit: 0, 1, or 77 when haproxy or a tool is missing (1
+when CI=true).
 """
 import collections
 import http.client
+import http.server
 import json
 import os
 import shutil
@@ -17,22 +21,64 @@ import tempfile
 import threading
 import time
 
-from common import Failed, ask, expect, free_ports, until
+import relay
+import tools
+from common import PATIENCE_S, Failed, ask, expect, free_ports, until
 
-MOVES = 1000 if os.environ.get("RESEX_DEEP") else 40
+DEEP = bool(os.environ.get("RESEX_DEEP"))
+MOVES = 1000 if DEEP else 40
 SCAN_S = 0.05
 NODES = ["n1", "n2", "n3", "n4"]
 HOSTS = 3  # each is a node, n1 to n3; a guest of the third is n4
+SERVICES = ["web", "mail"]
+SLOW_S = 2
+SLOW_TRIES = 40
+COMMANDS_MOST = 5  # of a move, in times of one "show info"
+
+
+class Slow(http.server.ThreadingHTTPServer):
+    """The slow pages of all nodes. A reply ends after SLOW_S, but not before release is set. began: the
+    nodes that were asked, in order."""
+    def __init__(self):
+        self.began, self.release = [], threading.Event()
+        super().__init__(("127.0.0.1", 0), SlowPage)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @staticmethod
+    def body(node):
+        return (node + " ").encode() * 1000
+
+
+class SlowPage(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = Slow.body(self.headers["X-Node"])
+        half = len(body) // 2
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[:half])
+        self.server.began.append(self.headers["X-Node"])
+        time.sleep(SLOW_S)
+        self.server.release.wait(PATIENCE_S)
+        self.wfile.write(body[half:])
+
+    def log_message(self, *args):
+        pass
 
 
 class Bed:
     def __init__(self, top, build):
         self.top, self.build = top, build
-        self.port = dict(zip(["web", "mail"], free_ports(2)))
+        ports = free_ports(2 * len(SERVICES) + 2 + len(NODES))
+        self.port, self.port2 = dict(zip(SERVICES, ports)), dict(zip(SERVICES, ports[2:]))  # HTTP/1, HTTP/2
+        self.bad_ports = ports[4:6]
         self.socket = os.path.join(top, "haproxy.sock")
-        self.made = []
-        self.write_haproxy(free_ports(len(NODES)))
-        self.haproxy = self.start_haproxy()
+        self.slow = Slow()
+        self.write_haproxy(ports[6:])
+        self.made = [subprocess.Popen(["haproxy", "-f", os.path.join(top, "haproxy.cfg")], stderr=subprocess.DEVNULL)]
+        until(lambda: ask(self.socket, "show info"), "HAProxy answers")
+        self.relay = relay.Process(top, self.socket)
+        self.made.insert(0, self.relay.process)  # it ends first
         os.mkdir(os.path.join(top, "shm"))
         self.hosts = [self.start_host(n) for n in range(1, HOSTS + 1)]
 
@@ -40,20 +86,20 @@ class Bed:
         """A slot for each node in each backend; all are disabled: resexd enables those that serve."""
         with open(os.path.join(self.top, "haproxy.cfg"), "w") as f:
             f.write("global\n stats socket %s level admin\n maxconn 500\ndefaults\n mode http\n timeout connect 2s\n"
-                    " timeout client 9s\n timeout server 9s\n timeout queue 9s\n option redispatch\n" % self.socket)
+                    " timeout client 60s\n timeout server 60s\n timeout queue 9s\n option redispatch\n" % self.socket)
             for service, port in self.port.items():
-                f.write("frontend f%s\n bind 127.0.0.1:%d\n default_backend %s\nbackend %s\n balance roundrobin\n"
-                        % (service, port, service, service))
+                f.write("frontend f%s\n bind 127.0.0.1:%d\n bind 127.0.0.1:%d proto h2\n default_backend %s\n"
+                        "backend %s\n balance roundrobin\n"
+                        % (service, port, self.port2[service], service, service))
                 for name, at in zip(NODES, ports):
                     f.write(" server %s 127.0.0.1:%d disabled\n" % (name, at))
             for name, at in zip(NODES, ports):
-                f.write("frontend at%s\n bind 127.0.0.1:%d\n http-request return status 200 content-type text/plain "
-                        "string %s\n" % (name, at, name))
-
-    def start_haproxy(self):
-        p = subprocess.Popen(["haproxy", "-f", os.path.join(self.top, "haproxy.cfg")], stderr=subprocess.DEVNULL)
-        self.made.append(p)
-        return p
+                f.write("frontend at%s\n bind 127.0.0.1:%d\n http-request set-header X-Node %s\n"
+                        " http-request return status 200 content-type text/plain string %s unless { path /slow }\n"
+                        " default_backend slow\n" % (name, at, name, name))
+            f.write("backend slow\n server s 127.0.0.1:%d\nfrontend bad\n bind 127.0.0.1:%d\n"
+                    " bind 127.0.0.1:%d proto h2\n http-request return status 503\n"
+                    % (self.slow.server_address[1], *self.bad_ports))
 
     def start_host(self, n):
         d = os.path.join(self.top, str(n))
@@ -67,7 +113,7 @@ class Bed:
                              for i in range(1, HOSTS + 1)],
                    "services": [{"name": s, "number": i + 1, "balancers": ["xen1"]} for i, s in enumerate(self.port)],
                    "nodes": node, "reconf": {"T": "2s"},
-                   "balance": [{"service": s, "socket": self.socket, "mode": "act"} for s in self.port]}
+                   "balance": [{"service": s, "socket": self.relay.socket, "mode": "act"} for s in self.port]}
         daemon = {"links": [{"name": "sim0", "rate": "1GiB/s"}], "lock_memory": False, "socket": d + "/sock",
                   "state_dir": d + "/state", "lock_file": d + "/lock", "cluster_file": d + "/cluster.json"}
         with open(os.open(d + "/key", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as f:
@@ -94,22 +140,27 @@ class Bed:
             return r.returncode == 0
         until(is_moved, lambda: "a move of %s to %s: %s" % (node, service, said[0]))
 
+    def states(self, service):
+        """By HAProxy, of each server of the backend."""
+        rows = [r.split() for r in ask(self.socket, "show servers state %s" % service).splitlines()[2:] if r]
+        return {r[3]: "maint" if int(r[6]) & 0x01 else "drain" if int(r[6]) & 0x08 else "ready" for r in rows}
+
     def serving(self, service):
-        """By HAProxy: the servers of the backend that are not in maintenance and do not drain."""
-        said = ask(self.socket, "show servers state %s" % service)
-        return {r.split()[3] for r in said.splitlines()[2:] if r and not int(r.split()[6]) & 0x09}
+        return {name for name, state in self.states(service).items() if state == "ready"}
 
     def close(self):
         for p in self.made:
             p.terminate()
         for p in self.made:
             p.wait()
+        self.slow.shutdown()
+        self.slow.server_close()
 
 
 class Load(threading.Thread):
     """Requests to one service, each on a connection that is kept, until stop. nodes: replies, by node."""
     def __init__(self, port):
-        super().__init__(daemon=True)
+        super().__init__(daemon=True, name="own")
         self.port, self.stop, self.nodes, self.failed, self.requests = port, False, collections.Counter(), [], 0
         self.start()
 
@@ -142,34 +193,106 @@ def own_nodes_alone(bed, loads, want):
         expect(set(load.nodes) <= want[s], "answered for %s, of %s" % (s, want[s]), dict(load.nodes))
 
 
+def drains(bed, loads, want):
+    """n2 goes from mail to web while slow requests are under way on it: they end well, and it drains until then."""
+    got, slow = [], bed.slow
+
+    def state():
+        return bed.states("mail").get("n2")
+
+    def get():
+        c = http.client.HTTPConnection("127.0.0.1", bed.port["mail"], timeout=3 * PATIENCE_S)
+        try:
+            c.request("GET", "/slow")
+            r = c.getresponse()
+            got.append((r.status, r.read()))
+        except (OSError, http.client.HTTPException) as e:
+            got.append((repr(e), b""))
+    threads = []
+    while "n2" not in slow.began:
+        expect(len(threads) < SLOW_TRIES, "no slow request is sent to n2, of", len(threads), slow.began)
+        threads.append(threading.Thread(target=get))
+        threads[-1].start()
+        until(lambda: len(slow.began) == len(threads), "a slow request reaches its node")
+    began = time.monotonic()
+    bed.move(1, "n2", "web")
+    want["web"].add("n2")
+    want["mail"].discard("n2")
+    until(lambda: state() == "drain", lambda: "n2 drains; it is %s" % state())
+    own_nodes_alone(bed, loads, want)
+    while time.monotonic() < began + SLOW_S:
+        expect(state() == "drain", "n2 while a request is under way", state())
+        time.sleep(0.01)
+    slow.release.set()
+    for t in threads:
+        t.join()
+    until(lambda: state() == "maint", lambda: "n2 is out; it is %s" % state())
+    good = [(200, slow.body(name)) for name in slow.began]
+    expect(sorted(got) == sorted(good), "slow replies", [(status, len(body)) for status, body in got])
+    print("moves: a server drained for %.1f s, until the last of %d slow requests had ended" %
+          (time.monotonic() - began, len(threads)))
+
+
+def many(bed, loads, want):
+    """MOVES of them; when each began, and the end."""
+    began = []
+    for i in range(MOVES):
+        node, to = ("n2", "web" if i % 2 == 0 else "mail")
+        began.append(time.monotonic())
+        bed.move(1 + i % HOSTS, node, to)
+        for s in want:
+            (want[s].add if s == to else want[s].discard)(node)
+        if i % 10 == 0:
+            own_nodes_alone(bed, loads, want)
+    own_nodes_alone(bed, loads, want)
+    return began + [time.monotonic()]
+
+
+def restarts(bed, loads, want):
+    bed.hosts[1].kill()
+    bed.hosts[1].wait()
+    bed.hosts[1] = bed.start_host(2)
+    until(lambda: bed.resex(2, "node-list").returncode == 0, "resexd of host 2 answers again")
+    own_nodes_alone(bed, loads, want)
+
+
+def check_costs(bed, moments):
+    move, info = bed.relay.costs(moments)
+    print("moves: HAProxy takes %.0f us for the commands of a move, %.0f us for \"show info\": %.1f times (medians)"
+          % (1e6 * move, 1e6 * info, move / info))
+    # On a busy machine the median of 40 moves comes too near to the limit.
+    expect(move > 0 and (move <= COMMANDS_MOST * info or not DEEP), "a move's commands, and show info", move, info)
+
+
+def check_requests(of_all):
+    """of_all: what has .requests and .failed."""
+    for load in of_all:
+        load.stop = True
+    for load in of_all:
+        load.join()
+    counts = collections.Counter()
+    for load in of_all:
+        counts[load.name] += load.requests
+    failed = [f for load in of_all for f in load.failed]
+    print("moves: requests: %s; %d failed" % (", ".join("%s %d" % c for c in counts.items()), len(failed)))
+    expect(all(counts.values()), "a client without requests", dict(counts))
+    expect(not failed, "requests that failed", *failed[:5])
+
+
 def run(top, build):
     want = {"web": {"n1", "n4"}, "mail": {"n2", "n3"}}
     bed = Bed(top, build)
     try:
+        tools.failures_are_seen(*bed.bad_ports)
         until(lambda: all(bed.serving(s) == want[s] for s in want), "HAProxy has the first services")
         loads = {s: Load(port) for s, port in bed.port.items()}
-        began = time.monotonic()
-        for i in range(MOVES):
-            node, to = ("n2", "web" if i % 2 == 0 else "mail")
-            bed.move(1 + i % HOSTS, node, to)
-            for s in want:
-                (want[s].add if s == to else want[s].discard)(node)
-            if i % 10 == 0:
-                own_nodes_alone(bed, loads, want)
-        seconds = time.monotonic() - began
-        own_nodes_alone(bed, loads, want)
-        bed.hosts[1].kill()
-        bed.hosts[1].wait()
-        bed.hosts[1] = bed.start_host(2)
-        until(lambda: bed.resex(2, "node-list").returncode == 0, "resexd of host 2 answers again")
-        own_nodes_alone(bed, loads, want)
-        for load in loads.values():
-            load.stop = True
-            load.join()
-        failed = [f for load in loads.values() for f in load.failed]
-        print("moves: %d moves in %.1f s, %d requests meanwhile and after, %d failed; one resexd killed and started"
-              % (MOVES, seconds, sum(load.requests for load in loads.values()), len(failed)))
-        expect(not failed, "requests that failed", failed[:5])
+        others = tools.start_all(list(bed.port.values()), list(bed.port2.values()))
+        moments = many(bed, loads, want)
+        print("moves: %d moves in %.1f s" % (MOVES, moments[-1] - moments[0]))
+        restarts(bed, loads, want)
+        drains(bed, loads, want)
+        check_requests(list(loads.values()) + others)
+        check_costs(bed, moments)
     except Failed as e:
         print("moves: not ok: %s" % e)
         for n in range(1, HOSTS + 1):
@@ -183,8 +306,9 @@ def run(top, build):
 
 
 if __name__ == "__main__":
-    if not shutil.which("haproxy"):
-        print("moves: there is no haproxy")
+    lacking = tools.missing() + ["haproxy"] * (not shutil.which("haproxy"))
+    if lacking:
+        print("moves: not found: %s; on Debian: apt-get install %s" % (" ".join(lacking), tools.PACKAGES))
         sys.exit(1 if os.environ.get("CI") == "true" else 77)
     with tempfile.TemporaryDirectory(prefix="resex-moves-") as top:
         sys.exit(run(top, os.getcwd()))
