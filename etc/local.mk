@@ -1,5 +1,5 @@
 # etc: examples, the unit, the demo.
-EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/demo.py etc/demo/draw.py
+EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/demo.py etc/demo/draw.py etc/demo/node.py etc/demo/reconf.py
 exampledir = $(docdir)/examples
 dist_example_DATA = etc/resexd.json etc/cluster.json etc/cluster-web.json etc/examples/report.c etc/benchex/ice-like.trace
 scenariodir = $(docdir)/examples/scenarios
