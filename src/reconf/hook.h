@@ -26,9 +26,12 @@ enum {
 	HOOK_NOTE_MAX = 320,
 };
 
+struct hook_guest_conf;
+
 struct hook_conf {
-	char path[HOOK_PATH_MAX]; /* absolute */
+	char path[HOOK_PATH_MAX]; /* absolute; by hook_guest: not used, the agent has its own */
 	int64_t deadline_ns;	  /* > 0; a program that takes longer is killed, with its group */
+	const struct hook_guest_conf *guest; /* by hook_guest: see there; else NULL */
 };
 
 struct hook_want {
@@ -52,7 +55,10 @@ struct hook_seen {
 struct hook;
 
 struct hook_ops {
-	/* Copies c. Runs nothing yet. 0; -EINVAL: path is not absolute, or deadline_ns; -ENOMEM. */
+	/*
+	 * Copies c. Runs nothing yet. 0; -EINVAL: path is not absolute, deadline_ns, or there is no
+	 * guest; -ENOMEM.
+	 */
 	int (*open)(struct hook **h, const struct hook_conf *c);
 	/* Kills what runs. NULL: nothing is done. */
 	void (*close)(struct hook *h);
