@@ -71,6 +71,8 @@ src/counters/sim* src/counters/ src/core/ src/sim/hyp.h config.h @libc
 src/counters/*         src/counters/ src/core/ src/util/ config.h @libc
 ibmon/agent/load_page* ibmon/agent/ src/load/load.h src/load/kmod.h src/core/units.h src/util/ config.h @libc
 ibmon/agent/book*      ibmon/agent/ src/shared/record.h config.h @libc
+ibmon/agent/wanted*    ibmon/agent/ src/reconf/hook_exec.h src/core/units.h src/util/ config.h @libc
+ibmon/agent/options.c  ibmon/agent/ src/reconf/hook.h src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/
 ibmon/report/*         resex/report.h resex/agent_socket.h @libc
 ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ config.h @libc

@@ -322,7 +322,7 @@ UNIT_AGENT = tests/unit/test_agent_maps tests/unit/test_agent_classify tests/uni
 	tests/unit/test_agent_book tests/unit/test_agent_latency tests/unit/test_agent_options \
 	tests/unit/test_agent_devices tests/unit/test_agent_procs \
 	tests/unit/test_agent_qpns tests/unit/test_agent_track \
-	tests/unit/test_agent_pagemap tests/unit/test_agent_load
+	tests/unit/test_agent_pagemap tests/unit/test_agent_load tests/unit/test_agent_wanted
 check_PROGRAMS += $(UNIT_AGENT)
 TESTS += $(UNIT_AGENT)
 tests_unit_test_agent_maps_SOURCES = tests/unit/test_agent_maps.c tests/unit/prop.h
@@ -350,6 +350,8 @@ tests_unit_test_agent_devices_SOURCES = tests/unit/test_agent_devices.c tests/un
 tests_unit_test_agent_devices_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_track_SOURCES = tests/unit/test_agent_track.c
 tests_unit_test_agent_track_LDADD = libagent.a libutil.a $(UNIT_LIBS)
+tests_unit_test_agent_wanted_SOURCES = tests/unit/test_agent_wanted.c tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_agent_wanted_LDADD = libagent.a libreconf.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_options_SOURCES = tests/unit/test_agent_options.c tests/unit/tmpdir.h \
 	tests/unit/prop.h
 tests_unit_test_agent_options_LDADD = libagent.a libibmon.a libutil.a $(UNIT_LIBS)
