@@ -46,18 +46,18 @@ static void drop(struct wanted *w)
 	w->hook = NULL;
 }
 
-/* Decimal digits alone. */
+/* Decimal digits alone; too many are the greatest number. */
 static bool parse(const char *text, uint64_t *n)
 {
 	size_t len = strlen(text);
 
-	if (!len || len > 19 || strspn(text, "0123456789") != len)
+	if (!len || strspn(text, "0123456789") != len)
 		return false;
 	*n = strtoull(text, NULL, 10);
 	return true;
 }
 
-/* Each line of the value, without its end. False: there are more or less, or the last has no end. */
+/* Each line of the value, without its end. False: there are more or fewer, or one has no end. */
 static bool split(char *value, char *line[LINES])
 {
 	for (int i = 0; i < LINES; i++) {

@@ -113,12 +113,15 @@ static void write_want(struct hook *h)
 		h->phase = PHASE_WAIT;
 }
 
-/* A line of decimal digits alone. NULL: it is none; else what is behind it. */
+/*
+ * A line of decimal digits. NULL: it is none; else what is behind it. Of too many digits it is the
+ * greatest number, which is no want's.
+ */
 static const char *take_number(const char *text, uint64_t *n)
 {
 	size_t digits = strspn(text, "0123456789");
 
-	if (!digits || digits > 19 || text[digits] != '\n')
+	if (!digits || text[digits] != '\n')
 		return NULL;
 	*n = strtoull(text, NULL, 10);
 	return text + digits + 1;
@@ -179,7 +182,6 @@ static void give_up(struct hook *h)
 		     " ms%s%s: see whether resex-agent runs there",
 		     h->guest.name, (h->deadline_ns + late_ns) / (int64_t)NS_PER_MS,
 		     h->wrong ? ": " : "", h->wrong ? h->wrong : "");
-	h->want[0] = '\0';
 	h->phase = PHASE_BACK;
 }
 
