@@ -35,7 +35,8 @@ enum {
 	SHOWN_MAX = 80, /* bytes of the path in a note */
 	READ_MAX = 16384,
 	READS_MAX = 4, /* in one poll() */
-	CLOSE_MS = 50,
+	CLOSE_TERM_MS = 50,
+	CLOSE_KILL_MS = 1000,
 };
 
 static const int64_t look_ns = 20 * NS_PER_MS; /* between two looks at a program that runs */
@@ -447,14 +448,14 @@ static int exec_open(struct hook **out, const struct hook_conf *c)
 	return 0;
 }
 
-/* Until it has ended, but at most CLOSE_MS. */
-static void await_end(const struct hook *h)
+/* Until it has ended, but at most ms. */
+static void await_end(const struct hook *h, int ms)
 {
 	struct pollfd p = { .fd = pidfd_open(h->pid, 0), .events = POLLIN };
 
 	if (p.fd < 0)
 		return;
-	poll(&p, 1, CLOSE_MS);
+	poll(&p, 1, ms);
 	close(p.fd);
 }
 
@@ -466,9 +467,9 @@ static void exec_close(struct hook *h)
 		return;
 	if (h->phase != PHASE_NONE && !has_ended(h, &info)) {
 		kill(-h->pid, SIGTERM);
-		await_end(h);
+		await_end(h, CLOSE_TERM_MS);
 		kill(-h->pid, SIGKILL);
-		await_end(h);
+		await_end(h, CLOSE_KILL_MS);
 	}
 	if (h->phase != PHASE_NONE)
 		reap(h);

@@ -24,7 +24,8 @@
  * than root and this one could change it: by its owner and mode, or those of a directory above it.
  * The beginning of a program is read from its file system: one that hangs (NFS) stops the caller.
  *
- * close() sends SIGTERM, waits 50 ms at most, and sends SIGKILL.
+ * close() sends SIGTERM, waits 50 ms at most, and sends SIGKILL. It returns when the process is
+ * gone, at once as a rule; after a second it leaves it behind.
  */
 #ifndef RESEX_RECONF_HOOK_EXEC_H
 #define RESEX_RECONF_HOOK_EXEC_H
