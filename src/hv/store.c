@@ -288,7 +288,7 @@ static void serve(struct store *s, void *h)
 		{ .fd = s->wake_fd, .events = POLLIN },
 		{ .fd = s->c.calls->fd(h), .events = POLLIN },
 	};
-	struct call call;
+	struct call call = { 0 };
 
 	while (!stopped(s)) {
 		int more = drain_events(s, h);
