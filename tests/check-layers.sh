@@ -328,6 +328,7 @@ ibmon/agent/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/ve
 ibmon/scan_load_plant.c|#include "ibmon/registry.h"|may not include ibmon/registry.h
 ibmon/agent/plant.c|#include "src/load/load.h"|may not include src/load/load.h
 ibmon/agent/load_page_plant.c|#include "src/load/index.h"|may not include src/load/index.h
+ibmon/agent/wanted_plant.c|#include "src/reconf/hook_guest.h"|may not include src/reconf/hook_guest.h
 ibmon/agent/book_plant.c|#include "src/shared/region.h"|may not include src/shared/region.h
 src/load/claim_plant.c|#include "ibmon/scan.h"|may not include ibmon/scan.h
 src/load/agree_plant.c|#include "resex/guest_abi.h"|may not include resex/guest_abi.h
@@ -384,6 +385,8 @@ src/reconf/balance_plant.c|#include "src/load/index.h"|may not include src/load/
 src/reconf/decide_plant.c|#include "src/reconf/move.h"|may not include src/reconf/move.h
 src/reconf/haproxy_text_plant.c|#include <sys/socket.h>|may not include <sys/socket.h>
 src/reconf/act_plant.c|#include "src/reconf/lock.h"|may not include src/reconf/lock.h
+src/reconf/hook_exec_plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
+src/reconf/hook_guest_plant.c|#include <spawn.h>|may not include <spawn.h>
 src/reconf/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
 src/reconf/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
 src/transport/verbs/plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h
