@@ -55,6 +55,9 @@ src/reconf/decide*     src/reconf/decide.h src/reconf/decide_priv.h src/core/uni
 src/reconf/haproxy_text* src/reconf/haproxy_text.h src/reconf/act.h @pure
 src/reconf/act.h        src/core/units.h @libc
 src/reconf/act_*       src/reconf/act.h src/reconf/act_agent.h src/reconf/act_haproxy.h src/reconf/haproxy_text.h src/core/units.h @libc
+src/reconf/hook.h      src/core/units.h @pure
+src/reconf/hook_guest* src/reconf/hook.h src/reconf/hook_guest.h src/hv/hv.h resex/guest_abi.h src/util/utf8.h @libc
+src/reconf/hook_exec*  src/reconf/hook.h src/reconf/hook_exec.h src/util/utf8.h @libc spawn.h
 src/reconf/*           src/reconf/ !src/reconf/act.h !src/reconf/act_agent.h !src/reconf/act_haproxy.h !src/reconf/haproxy_text.h src/core/hostset.h src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
 src/load/index*        src/load/ src/core/ resex/load_abi.h @pure
 src/load/btf*          src/load/ @pure
@@ -68,6 +71,8 @@ src/counters/sim* src/counters/ src/core/ src/sim/hyp.h config.h @libc
 src/counters/*         src/counters/ src/core/ src/util/ config.h @libc
 ibmon/agent/load_page* ibmon/agent/ src/load/load.h src/load/kmod.h src/core/units.h src/util/ config.h @libc
 ibmon/agent/book*      ibmon/agent/ src/shared/record.h config.h @libc
+ibmon/agent/wanted*    ibmon/agent/ src/reconf/hook_exec.h src/core/units.h src/util/ config.h @libc
+ibmon/agent/options.c  ibmon/agent/ src/reconf/hook.h src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/
 ibmon/report/*         resex/report.h resex/agent_socket.h @libc
 ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ config.h @libc
@@ -323,6 +328,7 @@ ibmon/agent/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/ve
 ibmon/scan_load_plant.c|#include "ibmon/registry.h"|may not include ibmon/registry.h
 ibmon/agent/plant.c|#include "src/load/load.h"|may not include src/load/load.h
 ibmon/agent/load_page_plant.c|#include "src/load/index.h"|may not include src/load/index.h
+ibmon/agent/wanted_plant.c|#include "src/reconf/hook_guest.h"|may not include src/reconf/hook_guest.h
 ibmon/agent/book_plant.c|#include "src/shared/region.h"|may not include src/shared/region.h
 src/load/claim_plant.c|#include "ibmon/scan.h"|may not include ibmon/scan.h
 src/load/agree_plant.c|#include "resex/guest_abi.h"|may not include resex/guest_abi.h
@@ -379,6 +385,8 @@ src/reconf/balance_plant.c|#include "src/load/index.h"|may not include src/load/
 src/reconf/decide_plant.c|#include "src/reconf/move.h"|may not include src/reconf/move.h
 src/reconf/haproxy_text_plant.c|#include <sys/socket.h>|may not include <sys/socket.h>
 src/reconf/act_plant.c|#include "src/reconf/lock.h"|may not include src/reconf/lock.h
+src/reconf/hook_exec_plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
+src/reconf/hook_guest_plant.c|#include <spawn.h>|may not include <spawn.h>
 src/reconf/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
 src/reconf/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
 src/transport/verbs/plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h

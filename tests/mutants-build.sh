@@ -7,7 +7,7 @@
 build() {
 	# shellcheck disable=SC2046
 	set -- "$1" $(find src ibmon policies tests/fakes tests/unit/unit.c -name '*.c' ! -path "ibmon/agent/*" ! -path "ibmon/report/*" | sort) \
-		ibmon/agent/book.c ibmon/agent/load_page.c ibmon/agent/pages_file.c ibmon/agent/nldev.c ibmon/agent/pagemap.c ibmon/agent/procs.c ibmon/agent/qpns.c ibmon/agent/track*.c
+		ibmon/agent/book.c ibmon/agent/load_page.c ibmon/agent/pages_file.c ibmon/agent/nldev.c ibmon/agent/pagemap.c ibmon/agent/procs.c ibmon/agent/qpns.c ibmon/agent/track*.c ibmon/agent/wanted.c
 	test=$1
 	shift
 	objs=

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * agent: the event loop that connects watch, track, book, node, latency_socket and load_page.
+ * agent: the event loop that connects watch, track, book, node, latency_socket, load_page and
+ * wanted.
  * agent.h says how often it scans.
  */
 #include "config.h"
@@ -21,6 +22,7 @@
 #include "ibmon/agent/load_page.h"
 #include "ibmon/agent/setup.h"
 #include "ibmon/agent/track.h"
+#include "ibmon/agent/wanted.h"
 #include "ibmon/agent/watch.h"
 #include "src/util/clock.h"
 #include "src/util/notify.h"
@@ -36,7 +38,7 @@ enum {
 	LATENCY_MS = 1,	    /* poll for datagrams so often while they arrive densely: */
 	DENSE_MS = 2,	    /* less than this apart */
 	DATAGRAMS_MAX = 32, /* at each poll */
-	EVENTS_MAX = 11,
+	EVENTS_MAX = 12,
 };
 
 /* Of events that are due at the same time. */
@@ -60,10 +62,12 @@ struct agent {
 	struct track *track;
 	struct latency_socket *latency;
 	struct load_page *load; /* NULL: none is published */
+	struct wanted *wanted;	/* NULL: without Xen */
 	struct watch watch;
 	struct event_base *base;
-	struct event *scan, *look, *second, *datagram, *datagram_again; /* scheduled by hand */
-	struct event *event[EVENTS_MAX];				/* all */
+	/* scheduled by hand */
+	struct event *scan, *look, *second, *datagram, *datagram_again, *want;
+	struct event *event[EVENTS_MAX]; /* all */
 	size_t events;
 	struct exit_watch *exits;
 	struct mono scan_at;	  /* when the next scan is scheduled, while it is pending */
@@ -348,6 +352,26 @@ static int publish_node(struct agent *a)
 	return 0;
 }
 
+/* What the host wants goes on, or is answered. */
+static void on_wanted(evutil_socket_t fd, short what, void *arg)
+{
+	struct agent *a = (struct agent *)arg;
+	int64_t ns = wanted_work(a->wanted, now(a));
+
+	(void)fd;
+	(void)what;
+	if (ns < INT64_MAX)
+		schedule(a, a->want, ns);
+}
+
+static void look_wanted(struct agent *a)
+{
+	if (!a->wanted)
+		return;
+	wanted_look(a->wanted, now(a));
+	schedule(a, a->want, 0);
+}
+
 /*
  * The node has another value: another program wrote it, or the guest was restored or
  * migrated, and its grants are gone. Only a new start sets everything up again.
@@ -361,8 +385,10 @@ static void on_node(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	node_value(&ref, value);
-	if (!a->setup.node_ops->lost(a->setup.node, value))
+	if (!a->setup.node_ops->lost(a->setup.node, value)) {
+		look_wanted(a);
 		return;
+	}
 	log_msg(a->log, LOG_LVL_ERROR,
 		"%s has changed (was this guest restored or migrated?); start resex-agent again",
 		GUEST_ABI_NODE);
@@ -485,10 +511,12 @@ static int events_open(struct agent *a)
 	a->scan = add_event(a, -1, 0, on_scan);
 	a->look = add_event(a, -1, 0, on_look);
 	a->second = add_event(a, -1, 0, on_second);
+	a->want = add_event(a, -1, 0, on_wanted);
 	a->datagram = add_event(a, latency_fd(a->latency), in, on_datagram);
 	a->datagram_again = add_event(a, -1, 0, on_datagram);
 	beat = add_event(a, -1, EV_PERSIST, on_beat);
-	if (!a->scan || !a->look || !a->second || !a->datagram || !a->datagram_again || !beat)
+	if (!a->scan || !a->look || !a->second || !a->want || !a->datagram || !a->datagram_again ||
+	    !beat)
 		return -ENOMEM;
 	event_priority_set(beat, FIRST);
 	event_priority_set(a->datagram, FIRST);
@@ -524,7 +552,11 @@ static int open_parts(struct agent *a)
 				  "give --socket a short path in a folder that exists");
 	if (a->o->load_ns) /* without it the agent is of use, too */
 		(void)load_page_open(&a->load, a->book, "/proc", a->o->load_ns, &load_kmod, a->log);
-	rc = events_open(a);
+	rc = a->setup.node_ops->want
+		     ? wanted_open(&a->wanted, a->o->hook, a->setup.node_ops, a->setup.node, a->log)
+		     : 0;
+	if (!rc)
+		rc = events_open(a);
 	return rc ? setup_fail(a->log, "the event loop", rc, SETUP_FREE_MEMORY) : 0;
 }
 
@@ -593,6 +625,7 @@ void agent_close(struct agent *a)
 		event_base_free(a->base);
 	latency_close(a->latency);
 	load_page_close(a->load);
+	wanted_close(a->wanted);
 	watch_close(&a->watch);
 	track_close(a->track);
 	book_close(a->book);

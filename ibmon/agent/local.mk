@@ -1,5 +1,5 @@
 # libagent: resex-agent, which runs in each guest and publishes the rings and latencies of its
-# processes, and its load. Link libload.a, libshared.a and $(ISAL_LIBS) behind it.
+# processes, and its load. Link libload.a, libshared.a, libreconf.a and $(ISAL_LIBS) behind it.
 noinst_LIBRARIES += libagent.a
 libagent_a_SOURCES = \
 	include/resex/exit.h include/resex/agent_socket.h include/resex/guest_abi.h \
@@ -24,6 +24,7 @@ libagent_a_SOURCES = \
 	ibmon/agent/setup.c ibmon/agent/setup.h \
 	ibmon/agent/track.c ibmon/agent/track.h ibmon/agent/track_kinds.c ibmon/agent/track_priv.h \
 	ibmon/agent/track_qpns.c ibmon/agent/track_users.c \
+	ibmon/agent/wanted.c ibmon/agent/wanted.h \
 	ibmon/agent/watch.c ibmon/agent/watch.h
 libagent_a_CPPFLAGS = $(AM_CPPFLAGS) $(XENGUEST_CFLAGS)
 
@@ -31,5 +32,5 @@ if XEN
 libagent_a_SOURCES += ibmon/agent/node_xen.c ibmon/agent/pages_grant.c
 sbin_PROGRAMS += resex-agent
 resex_agent_SOURCES = ibmon/agent/main.c
-resex_agent_LDADD = libagent.a libload.a libshared.a libutil.a $(EVENT_LIBS) $(ISAL_LIBS) $(XENGUEST_LIBS)
+resex_agent_LDADD = libagent.a libload.a libshared.a libreconf.a libutil.a $(EVENT_LIBS) $(ISAL_LIBS) $(XENGUEST_LIBS)
 endif

@@ -75,5 +75,5 @@ static bool file_lost(struct node *n, const char *value)
 	return false;
 }
 
-const struct node_ops node_file = { "file",	 file_open, file_close, file_write,
-				    file_remove, file_fd,   file_lost };
+const struct node_ops node_file = { "file",  file_open, file_close, file_write, file_remove,
+				    file_fd, file_lost, NULL,	    NULL };

@@ -7,6 +7,7 @@
 #define RESEX_AGENT_NODE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "resex/guest_abi.h"
 
@@ -23,6 +24,13 @@ struct node_ops {
 	int (*fd)(struct node *n);
 	/* After that: is the value gone, or not the one given? */
 	bool (*lost)(struct node *n, const char *value);
+	/*
+	 * GUEST_ABI_WANT, of at most size - 1 bytes, with a NUL: its length; fd() tells of its
+	 * changes, too. -ENOENT; -EMSGSIZE; -EBADMSG: it holds a NUL; -errno. NULL: the host cannot
+	 * want anything.
+	 */
+	int (*want)(struct node *n, char *value, size_t size);
+	int (*answer)(struct node *n, const char *value); /* GUEST_ABI_ANSWER */
 };
 
 extern const struct node_ops node_xen; /* only when built --with-xen */

@@ -47,7 +47,8 @@ static int xen_remove(struct node *n)
 /* Called once. The library starts a thread that reads events. */
 static int xen_fd(struct node *n)
 {
-	if (!xs_watch(handle(n), GUEST_ABI_NODE, "node"))
+	if (!xs_watch(handle(n), GUEST_ABI_NODE, "node") ||
+	    !xs_watch(handle(n), GUEST_ABI_WANT, "want"))
 		return -1;
 	return xs_fileno(handle(n));
 }
@@ -71,5 +72,32 @@ static bool xen_lost(struct node *n, const char *value)
 	return lost;
 }
 
-const struct node_ops node_xen = { "xenstore", xen_open, xen_close, xen_write,
-				   xen_remove, xen_fd,	 xen_lost };
+static int xen_want(struct node *n, char *value, size_t size)
+{
+	unsigned int len;
+	char *now = xs_read(handle(n), XBT_NULL, GUEST_ABI_WANT, &len);
+	int rc = (int)len;
+
+	if (!now)
+		return errno ? -errno : -EIO;
+	if (len >= size)
+		rc = -EMSGSIZE;
+	else if (memchr(now, '\0', len))
+		rc = -EBADMSG;
+	if (rc >= 0) {
+		memcpy(value, now, len);
+		value[len] = '\0';
+	}
+	free(now);
+	return rc;
+}
+
+static int xen_answer(struct node *n, const char *value)
+{
+	if (!xs_write(handle(n), XBT_NULL, GUEST_ABI_ANSWER, value, (unsigned int)strlen(value)))
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+const struct node_ops node_xen = { "xenstore", xen_open, xen_close, xen_write, xen_remove,
+				   xen_fd,     xen_lost, xen_want,  xen_answer };

@@ -14,6 +14,7 @@
 #include "resex/agent_socket.h"
 #include "resex/guest_abi.h"
 #include "src/core/units.h"
+#include "src/reconf/hook.h"
 #include "src/util/cmdline.h"
 #include "src/util/utf8.h"
 
@@ -21,7 +22,14 @@ enum { SCAN_MS_DEFAULT = 5, SCAN_MS_MAX = 1000 };
 
 #define LOAD_DEFAULT_NS (10 * NS_PER_MS)
 
-enum value { VALUE_FLAG, VALUE_TEXT, VALUE_SCAN_MS, VALUE_LOAD_PERIOD, VALUE_IGNORED };
+enum value {
+	VALUE_FLAG,
+	VALUE_TEXT,
+	VALUE_SCAN_MS,
+	VALUE_LOAD_PERIOD,
+	VALUE_PROGRAM,
+	VALUE_IGNORED
+};
 
 static const struct option_row {
 	const char *name;
@@ -41,6 +49,8 @@ static const struct option_row {
 	  "publish to FILE (and FILE.node), without Xen" },
 	{ "socket", 'S', VALUE_TEXT, offsetof(struct options, socket), "PATH",
 	  "where applications send latencies (default " AGENT_SOCKET ")" },
+	{ "hook", 'H', VALUE_PROGRAM, offsetof(struct options, hook), "PROGRAM",
+	  "what makes this guest serve another service (an absolute path)" },
 	{ "once", '1', VALUE_FLAG, offsetof(struct options, once), NULL,
 	  "print the rings found, publish nothing, and exit" },
 	{ "json", 'j', VALUE_FLAG, offsetof(struct options, json), NULL, "with --once: as JSON" },
@@ -121,6 +131,23 @@ static int parse_load_period(const char *text, int64_t *out, FILE *err)
 	return 0;
 }
 
+static int parse_program(const char *text, const char **out, FILE *err)
+{
+	char shown[64];
+
+	if (*text != '/' || strlen(text) >= HOOK_PATH_MAX) {
+		utf8_escape(text, shown, sizeof(shown));
+		fprintf(err,
+			"resex-agent: --hook takes an absolute path of at most %d bytes, not "
+			"\"%s\": "
+			"see resex-agent --help\n",
+			HOOK_PATH_MAX - 1, shown);
+		return RESEX_USAGE;
+	}
+	*out = text;
+	return 0;
+}
+
 static int set_option(struct options *o, const struct option_row *r, const char *arg, FILE *err)
 {
 	void *at = (char *)o + r->offset;
@@ -136,6 +163,8 @@ static int set_option(struct options *o, const struct option_row *r, const char 
 		return parse_scan_ms(arg, (long *)at, err);
 	case VALUE_LOAD_PERIOD:
 		return parse_load_period(arg, (int64_t *)at, err);
+	case VALUE_PROGRAM:
+		return parse_program(arg, (const char **)at, err);
 	case VALUE_IGNORED:
 		break;
 	}

@@ -14,6 +14,7 @@ struct options {
 	int64_t load_ns;    /* between two samples of load; 0: none */
 	const char *file;   /* --no-xen: publish to this file */
 	const char *socket; /* of latencies */
+	const char *hook;   /* the program for what the host wants, an absolute path; NULL: none */
 	bool no_grant, once, json, verbose, help, version;
 };
 

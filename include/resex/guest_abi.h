@@ -33,6 +33,25 @@
 #define GUEST_ABI_NODE	   "data/resex"
 #define GUEST_ABI_NODE_MAX 64u /* bytes of the node's value */
 
+/*
+ * Beside it, what dom0 wants of a program in the guest, and what the agent answers. Lines, each
+ * ended by "\n":
+ *
+ *	data/resex-want		"1", number, deadline in ms, then the program's four arguments:
+ *				action, node, from, to; or nothing at all: what was wanted no
+ *				longer is
+ *	data/resex-answer	"1", the number of what was wanted, 0: done, or 1: failed, and a
+ *				sentence, which may be empty
+ *
+ * Numbers are decimal, and each want has another one than those before. The newest alone counts:
+ * the agent ends what an earlier one began, and dom0 ignores answers to an earlier one. A want
+ * that is there when the agent begins is answered by a failure.
+ */
+#define GUEST_ABI_WANT	     "data/resex-want"
+#define GUEST_ABI_WANT_MAX   256u /* bytes of its value with a NUL */
+#define GUEST_ABI_ANSWER     "data/resex-answer"
+#define GUEST_ABI_ANSWER_MAX 384u /* the same */
+
 #define GUEST_PAGE	      4096u
 #define GUEST_REGISTRY_MAGIC  0x52585245u /* "ERXR" */
 #define GUEST_DIRECTORY_MAGIC 0x44585245u /* "ERXD" */

@@ -143,12 +143,12 @@ struct hv_event {
 };
 
 /*
- * Only open and close may wait, and both for a bounded time. watch, read and name may return
- * -EAGAIN: then they have made a request. HV_EVENT_ANSWER follows, and the same call gives the
- * answer: once, the next call makes a new request. A call before the answer is there returns
- * -EAGAIN and makes no second request. An answer of read() may be older than an HV_EVENT_NODE
- * that came after the request: read again then. unwatch() drops all requests and answers of a
- * domain; call it also for a domain of which only the name was asked.
+ * Only open and close may wait, and both for a bounded time. watch, read, name, want and answer
+ * may return -EAGAIN: then they have made a request. HV_EVENT_ANSWER follows, and the same call
+ * gives the answer: once, the next call makes a new request. A call before the answer is there
+ * returns -EAGAIN and makes no second request. An answer of read() may be older than an
+ * HV_EVENT_NODE that came after the request: read again then. unwatch() drops all requests and
+ * answers of a domain; call it also for a domain of which only the name was asked.
  */
 struct hv_watch_ops {
 	/* As hv_mem_ops.open; -ETIMEDOUT: xenstored runs and does not answer. */
@@ -169,6 +169,14 @@ struct hv_watch_ops {
 	int (*read)(struct hv_watch *w, uint32_t domid, char *buf, size_t size);
 	/* The guest's name, as read(). */
 	int (*name)(struct hv_watch *w, uint32_t domid, char *buf, size_t size);
+	/*
+	 * Write the guest's GUEST_ABI_WANT: shorter than GUEST_ABI_WANT_MAX, else -EMSGSIZE.
+	 * Another value than that of a request under way replaces it; its answer is dropped.
+	 * -ENOENT: no such guest.
+	 */
+	int (*want)(struct hv_watch *w, uint32_t domid, const char *value);
+	/* The guest's GUEST_ABI_ANSWER, as read(). */
+	int (*answer)(struct hv_watch *w, uint32_t domid, char *buf, size_t size);
 };
 
 /* Which counters count what guests send, independent of their rings. */

@@ -354,6 +354,20 @@ static int watch_name(struct hv_watch *w, uint32_t domid, char *buf, size_t size
 	return copy_out(d.name, (int)strlen(d.name), buf, size);
 }
 
+static int watch_want(struct hv_watch *w, uint32_t domid, const char *value)
+{
+	if (strlen(value) >= GUEST_ABI_WANT_MAX)
+		return -EMSGSIZE;
+	return !domid || sim_hyp_want(w->host, domid, value) ? -ENOENT : 0;
+}
+
+static int watch_answer(struct hv_watch *w, uint32_t domid, char *buf, size_t size)
+{
+	int len = domid ? sim_hyp_answer(w->host, domid, buf, size) : -ENOENT;
+
+	return len == -ESRCH ? -ENOENT : len;
+}
+
 static const struct hv_mem_ops mem_ops = {
 	.open = mem_open,
 	.close = mem_close,
@@ -383,6 +397,8 @@ static const struct hv_watch_ops watch_ops = {
 	.unwatch = watch_unwatch,
 	.read = watch_read,
 	.name = watch_name,
+	.want = watch_want,
+	.answer = watch_answer,
 };
 
 const struct hv_backend hv_sim = {

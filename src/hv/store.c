@@ -26,7 +26,7 @@ enum {
 	REOPEN_MS = 1000, /* after the connection was lost */
 };
 
-enum ask_kind { ASK_NAME, ASK_WATCH, ASK_READ, ASK_KINDS };
+enum ask_kind { ASK_NAME, ASK_WATCH, ASK_READ, ASK_WANT, ASK_ANSWER, ASK_KINDS };
 enum ask_state { NOT_ASKED, ASKED, ANSWERED };
 
 struct ask {
@@ -44,7 +44,9 @@ struct row {
 	bool changed;  /* HV_EVENT_NODE is due */
 	bool answered; /* HV_EVENT_ANSWER is due */
 	uint32_t domid;
-	uint32_t life; /* counts unwatch(): an answer to an earlier request is dropped */
+	uint32_t life;	/* counts unwatch(): an answer to an earlier request is dropped */
+	uint32_t wants; /* counts values of want[], the same */
+	char want[STORE_VALUE_MAX];
 	struct ask ask[ASK_KINDS];
 };
 
@@ -129,25 +131,31 @@ static void free_if_unused(struct row *r)
 /* A call to the store that is due. */
 struct call {
 	struct row *row;
-	uint32_t domid, life;
+	uint32_t domid, life, wants;
 	bool unwatch;
 	enum ask_kind kind; /* unless unwatch */
+	char want[STORE_VALUE_MAX];
 };
 
 static bool row_call(struct row *r, struct call *call)
 {
-	*call = (struct call){ .row = r, .domid = r->domid, .life = r->life };
 	if (!r->used)
 		return false;
-	if (r->watched && !r->wanted) {
+	call->row = r;
+	call->domid = r->domid;
+	call->life = r->life;
+	call->wants = r->wants;
+	call->unwatch = r->watched && !r->wanted;
+	if (call->unwatch) {
 		/* Now, not after the call: a store_watch() meanwhile must ask for a new watch. */
 		r->watched = false;
-		call->unwatch = true;
 		return true;
 	}
 	for (int k = 0; k < ASK_KINDS; k++)
 		if (r->ask[k].state == ASKED) {
 			call->kind = (enum ask_kind)k;
+			if (k == ASK_WANT)
+				memcpy(call->want, r->want, sizeof(call->want));
 			return true;
 		}
 	return false;
@@ -170,6 +178,12 @@ static bool take_call(struct store *s, struct call *call)
 	return found;
 }
 
+/* Another value came meanwhile: it is still to be written. */
+static bool is_replaced(const struct row *r, const struct call *call)
+{
+	return !call->unwatch && call->kind == ASK_WANT && call->wants != r->wants;
+}
+
 static void put_answer(struct store *s, const struct call *call, int rc, const char *value)
 {
 	struct row *r = call->row;
@@ -179,7 +193,7 @@ static void put_answer(struct store *s, const struct call *call, int rc, const c
 	r->in_call = false;
 	if (!call->unwatch && call->kind == ASK_WATCH && rc == 0)
 		r->watched = true;
-	if (!call->unwatch && call->life == r->life) {
+	if (!call->unwatch && call->life == r->life && !is_replaced(r, call)) {
 		a->state = ANSWERED;
 		a->rc = rc;
 		if (rc >= 0)
@@ -241,6 +255,10 @@ static int make_call(struct store *s, void *h, const struct call *call)
 		rc = s->c.calls->name(h, call->domid, value, sizeof(value));
 	else if (call->kind == ASK_READ)
 		rc = s->c.calls->read(h, call->domid, value, sizeof(value));
+	else if (call->kind == ASK_WANT)
+		rc = s->c.calls->want(h, call->domid, call->want);
+	else if (call->kind == ASK_ANSWER)
+		rc = s->c.calls->answer(h, call->domid, value, sizeof(value));
 	else
 		rc = s->c.calls->watch(h, call->domid);
 	/* Was it the store that refused, or did the call fail with its connection? */
@@ -270,7 +288,7 @@ static void serve(struct store *s, void *h)
 		{ .fd = s->wake_fd, .events = POLLIN },
 		{ .fd = s->c.calls->fd(h), .events = POLLIN },
 	};
-	struct call call;
+	struct call call = { 0 };
 
 	while (!stopped(s)) {
 		int more = drain_events(s, h);
@@ -511,6 +529,33 @@ int store_read(struct store *s, uint32_t domid, char *buf, size_t size)
 int store_name(struct store *s, uint32_t domid, char *buf, size_t size)
 {
 	return ask(s, domid, ASK_NAME, buf, size);
+}
+
+int store_answer(struct store *s, uint32_t domid, char *buf, size_t size)
+{
+	return ask(s, domid, ASK_ANSWER, buf, size);
+}
+
+int store_want(struct store *s, uint32_t domid, const char *value)
+{
+	struct row *r;
+	char none[1];
+	int rc = -ENOSPC;
+
+	if (strlen(value) >= STORE_VALUE_MAX)
+		return -EMSGSIZE;
+	pthread_mutex_lock(&s->lock);
+	r = get_row(s, domid);
+	if (r) {
+		if (strcmp(r->want, value) != 0) {
+			strcpy(r->want, value);
+			r->wants++;
+			r->ask[ASK_WANT].state = NOT_ASKED;
+		}
+		rc = ask_row(s, r, ASK_WANT, none, sizeof(none));
+	}
+	pthread_mutex_unlock(&s->lock);
+	return rc;
 }
 
 int store_watch(struct store *s, uint32_t domid)

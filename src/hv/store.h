@@ -27,6 +27,8 @@ struct store_calls {
 	void (*unwatch)(void *h, uint32_t domid);
 	int (*read)(void *h, uint32_t domid, char *buf, size_t size);
 	int (*name)(void *h, uint32_t domid, char *buf, size_t size);
+	int (*want)(void *h, uint32_t domid, const char *value);
+	int (*answer)(void *h, uint32_t domid, char *buf, size_t size);
 };
 
 struct store_conf {
@@ -38,7 +40,7 @@ struct store_conf {
 
 enum {
 	STORE_DOMS_MAX = 513,  /* domains in the table: twice all guests, and the one in a call */
-	STORE_VALUE_MAX = 128, /* bytes of a value with its NUL; a longer one is -EMSGSIZE */
+	STORE_VALUE_MAX = 384, /* bytes of a value with its NUL; a longer one is -EMSGSIZE */
 };
 
 struct store;
@@ -56,5 +58,7 @@ int store_watch(struct store *s, uint32_t domid);
 void store_unwatch(struct store *s, uint32_t domid);
 int store_read(struct store *s, uint32_t domid, char *buf, size_t size);
 int store_name(struct store *s, uint32_t domid, char *buf, size_t size);
+int store_want(struct store *s, uint32_t domid, const char *value);
+int store_answer(struct store *s, uint32_t domid, char *buf, size_t size);
 
 #endif

@@ -14,6 +14,9 @@ libreconf_a_SOURCES = \
 	src/reconf/decide_priv.h \
 	src/reconf/decide_rules.c \
 	src/reconf/haproxy_text.c src/reconf/haproxy_text.h \
+	src/reconf/hook.h \
+	src/reconf/hook_exec.c src/reconf/hook_exec.h \
+	src/reconf/hook_guest.c src/reconf/hook_guest.h \
 	src/reconf/keep.c src/reconf/keep.h \
 	src/reconf/lock.c src/reconf/lock.h \
 	src/reconf/move.c src/reconf/move.h \

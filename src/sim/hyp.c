@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // SIMULATOR: what a hypervisor offers to dom0: a list, caps, foreign memory.
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -152,6 +153,33 @@ int sim_hyp_memory(struct sim_host *h, uint32_t domid, struct sim_hyp_memory *m)
 		*m = (struct sim_hyp_memory){ d->domid, d->registry_frame };
 	pthread_mutex_unlock(&h->lock);
 	return d ? 0 : -ESRCH;
+}
+
+int sim_hyp_want(struct sim_host *h, uint32_t domid, const char *value)
+{
+	struct sim_dom *d;
+
+	pthread_mutex_lock(&h->lock);
+	d = sim_dom_find(h, domid);
+	if (d && d->dying)
+		d = NULL;
+	if (d)
+		sim_agent_want(d, value);
+	pthread_mutex_unlock(&h->lock);
+	return d ? 0 : -ESRCH;
+}
+
+int sim_hyp_answer(struct sim_host *h, uint32_t domid, char *buf, size_t size)
+{
+	const struct sim_dom *d;
+	int len = -ESRCH;
+
+	pthread_mutex_lock(&h->lock);
+	d = sim_dom_find(h, domid);
+	if (d && !d->dying)
+		len = *d->answer ? snprintf(buf, size, "%s", d->answer) : -ENOENT;
+	pthread_mutex_unlock(&h->lock);
+	return len >= 0 && (size_t)len >= size ? -EMSGSIZE : len;
 }
 
 static int check_frames(const struct sim_mem *m, size_t n, const uint64_t *frames, size_t *bad)

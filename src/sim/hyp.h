@@ -65,6 +65,13 @@ struct sim_hyp_memory {
 int sim_hyp_memory(struct sim_host *h, uint32_t domid, struct sim_hyp_memory *m);
 
 /*
+ * What is wanted of a program in the domain, as the agent reads it, and the agent's answer
+ * (resex/guest_abi.h). The program has always done it at once. -ENOENT: nothing was wanted.
+ */
+int sim_hyp_want(struct sim_host *h, uint32_t domid, const char *value);
+int sim_hyp_answer(struct sim_host *h, uint32_t domid, char *buf, size_t size);
+
+/*
  * n frames in one run of addresses, read-only, and whose they are. -EINVAL:
  * frame *bad (when not NULL) is not one of the owner's. An owner that is
  * mapped does not go away.

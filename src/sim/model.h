@@ -334,6 +334,7 @@ struct sim_dom {
 	struct guest_registry *registry;
 	struct guest_directory *directory[GUEST_DIRECTORIES_MAX];
 	struct sim_timer heartbeat;
+	char answer[GUEST_ABI_ANSWER_MAX]; /* "": none */
 };
 
 int sim_dom_boot(struct sim_host *h, uint32_t guest, int64_t now);
@@ -347,8 +348,9 @@ void sim_dom_bury(struct sim_host *h);
 uint32_t sim_agent_frames(const struct sim_guest_conf *g); /* of all its rings */
 uint32_t sim_agent_pages(const struct sim_guest_conf *g);
 void sim_agent_boot(struct sim_dom *d);
-void sim_agent_publish(struct sim_dom *d);	  /* after a ring came or went */
-void sim_agent_heartbeat(void *arg, int64_t now); /* arg: dom */
+void sim_agent_want(struct sim_dom *d, const char *value); /* of GUEST_ABI_WANT */
+void sim_agent_publish(struct sim_dom *d);		   /* after a ring came or went */
+void sim_agent_heartbeat(void *arg, int64_t now);	   /* arg: dom */
 void sim_agent_latency(struct sim_task *t, const struct sim_request *r);
 
 /* --- the host --- */

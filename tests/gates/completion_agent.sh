@@ -21,7 +21,7 @@ expect() {
 	exit 1
 }
 
-expect '--foreground --scan-ms --load-period --no-grant --no-xen --socket --once --json --verbose --help --version' ''
+expect '--foreground --scan-ms --load-period --no-grant --no-xen --socket --hook --once --json --verbose --help --version' ''
 expect '--no-grant --no-xen' --once --no
 expect '' --scan-ms ''
 expect '' -s ''

@@ -31,6 +31,7 @@ EXTRA_DIST += \
 	tests/system/sc_forged.py \
 	tests/system/sc_golden.py \
 	tests/system/sc_hello.py \
+	tests/system/sc_hook.py \
 	tests/system/sc_hosts.py \
 	tests/system/sc_hv.py \
 	tests/system/sc_ioshares.py \
@@ -150,6 +151,13 @@ hvguest_SOURCES = \
 hvguest_CPPFLAGS = $(AM_CPPFLAGS) $(XENGUEST_CFLAGS)
 hvguest_LDADD = -l:libxenstore.a -l:libxengnttab.a -l:libxentoolcore.a -l:libxentoollog.a
 EXTRA_DIST += tests/system/hvprobe.sh
+endif
+
+# guesthook: hook_guest on a real Xen host (sc_hook.py).
+if XEN
+noinst_PROGRAMS += guesthook
+guesthook_SOURCES = tests/system/src/guesthook.c
+guesthook_LDADD = libreconf.a libhv.a libsim.a libutil.a libcore.a $(XEN_LIBS)
 endif
 
 # agentlife: what resex-agent shows while queues come and go, and how soon.

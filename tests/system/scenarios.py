@@ -15,6 +15,7 @@ import sc_errors
 import sc_forged
 import sc_golden
 import sc_hello
+import sc_hook
 import sc_hosts
 import sc_hv
 import sc_ioshares
@@ -123,6 +124,9 @@ ALL = [
              "a guest that lies about its load is flagged, gets no requests, and harms nobody", "deep", True),
     Scenario("web", "linked-dom0", sc_web.web,
              "requests go to the guests that are idle; one that burns is spared, also when it lies", "deep", True),
+    Scenario("hook", "pair", sc_hook.hook,
+             "a guest's agent runs the program that dom0 wants; a guest that lies or is mute is a failure",
+             "deep", True),
     Scenario("caps", "dom0", sc_operator.caps,
              "survive and operator in short, with the same guests", beside=True),
     Scenario("operator", "dom0-long", sc_operator.operator,

@@ -322,7 +322,7 @@ UNIT_AGENT = tests/unit/test_agent_maps tests/unit/test_agent_classify tests/uni
 	tests/unit/test_agent_book tests/unit/test_agent_latency tests/unit/test_agent_options \
 	tests/unit/test_agent_devices tests/unit/test_agent_procs \
 	tests/unit/test_agent_qpns tests/unit/test_agent_track \
-	tests/unit/test_agent_pagemap tests/unit/test_agent_load
+	tests/unit/test_agent_pagemap tests/unit/test_agent_load tests/unit/test_agent_wanted
 check_PROGRAMS += $(UNIT_AGENT)
 TESTS += $(UNIT_AGENT)
 tests_unit_test_agent_maps_SOURCES = tests/unit/test_agent_maps.c tests/unit/prop.h
@@ -350,6 +350,8 @@ tests_unit_test_agent_devices_SOURCES = tests/unit/test_agent_devices.c tests/un
 tests_unit_test_agent_devices_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_track_SOURCES = tests/unit/test_agent_track.c
 tests_unit_test_agent_track_LDADD = libagent.a libutil.a $(UNIT_LIBS)
+tests_unit_test_agent_wanted_SOURCES = tests/unit/test_agent_wanted.c tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_agent_wanted_LDADD = libagent.a libreconf.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_options_SOURCES = tests/unit/test_agent_options.c tests/unit/tmpdir.h \
 	tests/unit/prop.h
 tests_unit_test_agent_options_LDADD = libagent.a libibmon.a libutil.a $(UNIT_LIBS)
@@ -526,7 +528,7 @@ endif
 
 if CMOCKA
 UNIT_PROTO = tests/unit/test_act_agent tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_decide tests/unit/test_decide_chain \
-	tests/unit/test_decide_past tests/unit/test_decide_prop tests/unit/test_haproxy_text tests/unit/test_keep tests/unit/test_lock \
+	tests/unit/test_decide_past tests/unit/test_decide_prop tests/unit/test_haproxy_text tests/unit/test_hook_deadline tests/unit/test_hook_exec tests/unit/test_hook_guest tests/unit/test_keep tests/unit/test_lock \
 	tests/unit/test_move tests/unit/test_move_locks tests/unit/test_move_sweep tests/unit/test_move_wish
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
@@ -536,6 +538,12 @@ tests_unit_test_act_haproxy_SOURCES = tests/unit/test_act_haproxy.c tests/unit/s
 tests_unit_test_act_haproxy_LDADD = libreconf.a $(UNIT_LIBS)
 tests_unit_test_haproxy_text_SOURCES = tests/unit/test_haproxy_text.c tests/unit/prop.h
 tests_unit_test_haproxy_text_LDADD = libreconf.a $(UNIT_LIBS)
+tests_unit_test_hook_deadline_SOURCES = tests/unit/test_hook_deadline.c tests/unit/hook_rig.h tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_hook_deadline_LDADD = libreconf.a libutil.a $(UNIT_LIBS)
+tests_unit_test_hook_exec_SOURCES = tests/unit/test_hook_exec.c tests/unit/hook_rig.h tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_hook_exec_LDADD = libreconf.a libutil.a $(UNIT_LIBS)
+tests_unit_test_hook_guest_SOURCES = tests/unit/test_hook_guest.c tests/unit/prop.h
+tests_unit_test_hook_guest_LDADD = libreconf.a libhv.a libsim.a libutil.a libcore.a $(UNIT_LIBS)
 tests_unit_test_balance_SOURCES = tests/unit/test_balance.c tests/unit/prop.h
 tests_unit_test_balance_LDADD = libreconf.a $(UNIT_LIBS)
 tests_unit_test_choose_SOURCES = tests/unit/test_choose.c tests/unit/prop.h \

@@ -17,7 +17,7 @@ static char said[SAID_MAX];
 
 static int parse(struct options *o, const char *line)
 {
-	char text[256] = "resex-agent ", *argv[ARGS_MAX], *save, *word;
+	char text[320] = "resex-agent ", *argv[ARGS_MAX], *save, *word;
 	int argc = 0, rc;
 	FILE *err;
 
@@ -41,6 +41,7 @@ TEST(no_options__are_the_documented_ones)
 	assert_int_equal(o.load_ns, 10000000);
 	assert_string_equal(o.socket, "/run/resex/agent.sock");
 	assert_null(o.file);
+	assert_null(o.hook);
 	assert_false(o.no_grant || o.once || o.json || o.verbose || o.help || o.version);
 }
 
@@ -53,10 +54,23 @@ TEST(options__long_and_short)
 	assert_int_equal(parse(&o, "--foreground --scan-ms 20 --no-grant -v"), 0);
 	assert_int_equal(o.scan_ms, 20);
 	assert_true(o.no_grant && o.verbose);
+	assert_int_equal(parse(&o, "-H /etc/role"), 0);
+	assert_string_equal(o.hook, "/etc/role");
 	assert_int_equal(parse(&o, "-1 -j"), 0);
 	assert_true(o.once && o.json);
 	assert_int_equal(options_parse(&o, 3, argv, stderr), 0);
 	assert_ptr_equal(o.file, file);
+}
+
+TEST(hook__longer_than_a_path_can_be__is_refused)
+{
+	char line[300] = "-H /";
+	struct options o;
+
+	memset(line + 4, 'x', 254);
+	assert_int_equal(parse(&o, line), 0);
+	line[258] = 'x';
+	assert_int_equal(parse(&o, line), RESEX_USAGE);
 }
 
 TEST(options__in_each_form_of_getopt_long__are_the_same)
@@ -131,6 +145,9 @@ TEST(wrong_usage__is_one_sentence_with_the_value)
 		{ "-l 10us", "--load-period takes 1ms to 10s, or off, not \"10us\"" },
 		{ "-l -1s", "--load-period takes 1ms to 10s, or off, not \"-1s\"" },
 		{ "-l 99999999999999999999s", "or off, not \"99999999999999999999s\"" },
+		{ "--hook role",
+		  "--hook takes an absolute path of at most 255 bytes, not \"role\"" },
+		{ "--hook=", "--hook needs a value" },
 		{ "--scan-ms", "--scan-ms needs a value: see resex-agent --help" },
 		{ "-1js", "-s needs a value: see resex-agent --help" },
 		{ "--fast", "unknown option \"--fast\": see resex-agent --help" },

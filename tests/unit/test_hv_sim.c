@@ -429,6 +429,29 @@ TEST(name_and_node__of_guests__are_read)
 	close_all(&f);
 }
 
+TEST(want__of_guests__is_answered_as_done)
+{
+	char buf[64];
+	struct fixture f;
+
+	open_demo(&f);
+	assert_int_equal(hv_sim.watch->answer(f.watch, 2, buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(hv_sim.watch->want(f.watch, 2, "1\n77\n5000\ncheck\nn1\n-\nweb\n"), 0);
+	assert_int_equal(hv_sim.watch->answer(f.watch, 2, buf, sizeof(buf)), 8);
+	assert_string_equal(buf, "1\n77\n0\n\n");
+	assert_int_equal(hv_sim.watch->answer(f.watch, 2, buf, 8), -EMSGSIZE);
+	/* What is taken back is not answered. */
+	assert_int_equal(hv_sim.watch->want(f.watch, 2, ""), 0);
+	assert_int_equal(hv_sim.watch->answer(f.watch, 1, buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(hv_sim.watch->want(f.watch, 0, ""), -ENOENT);
+	assert_int_equal(hv_sim.watch->answer(f.watch, 0, buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(sim_reboot(f.sim, BULK), 0);
+	assert_int_equal(hv_sim.watch->answer(f.watch, 3, buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(hv_sim.watch->want(f.watch, 2, ""), -ENOENT);
+	assert_int_equal(hv_sim.watch->answer(f.watch, 2, buf, sizeof(buf)), -ENOENT);
+	close_all(&f);
+}
+
 /* --- mapping --- */
 
 TEST(map__frames_in_any_order__gives_one_run_of_them)

@@ -27,7 +27,8 @@ struct slow {
 	bool waiting; /* a call does */
 	bool lost;    /* the connection is: next() fails */
 	int open_rc, read_rc, watch_rc;
-	int opens, closes, names, reads, watches, unwatches;
+	int opens, closes, names, reads, watches, unwatches, wants, answers;
+	char want[64]; /* the newest that was written */
 	int events_fd;
 	uint32_t events; /* NODE events of domain event_domid that are due */
 	uint32_t event_domid;
@@ -154,6 +155,27 @@ static int slow_name(void *h, uint32_t domid, char *buf, size_t size)
 	return leave(w, snprintf(buf, size, "guest-%u", domid));
 }
 
+static int slow_want(void *h, uint32_t domid, const char *value)
+{
+	struct slow *w = h;
+
+	enter(w);
+	note(w, domid);
+	w->wants++;
+	snprintf(w->want, sizeof(w->want), "%s", value);
+	return leave(w, 0);
+}
+
+static int slow_answer(void *h, uint32_t domid, char *buf, size_t size)
+{
+	struct slow *w = h;
+
+	enter(w);
+	note(w, domid);
+	w->answers++;
+	return leave(w, snprintf(buf, size, "answer %d", w->answers));
+}
+
 static const struct store_calls calls = {
 	.open = slow_open,
 	.close = slow_close,
@@ -163,6 +185,8 @@ static const struct store_calls calls = {
 	.unwatch = slow_unwatch,
 	.read = slow_read,
 	.name = slow_name,
+	.want = slow_want,
+	.answer = slow_answer,
 };
 
 static void set_stopped(struct slow *w, bool stopped)
@@ -320,6 +344,39 @@ RIG_TEST(watch__fails_or_succeeds__is_the_answer)
 	assert_int_equal(f->slow.watches, 3);
 }
 
+RIG_TEST(want__is_written_and_answer_is_read)
+{
+	struct fixture *f = *state;
+	char buf[64], value[STORE_VALUE_MAX + 1];
+
+	assert_int_equal(store_want(f->store, 6, "serve"), -EAGAIN);
+	await_answer(f->store, 6);
+	assert_int_equal(store_want(f->store, 6, "serve"), 0);
+	assert_string_equal(f->slow.want, "serve");
+	assert_int_equal(store_answer(f->store, 6, buf, sizeof(buf)), -EAGAIN);
+	await_answer(f->store, 6);
+	assert_int_equal(store_answer(f->store, 6, buf, sizeof(buf)), 8);
+	assert_string_equal(buf, "answer 1");
+	/* The same one again is written again. */
+	assert_int_equal(store_want(f->store, 6, "serve"), -EAGAIN);
+	await_count(&f->slow, &f->slow.wants, 2);
+	memset(value, 'x', sizeof(value));
+	value[STORE_VALUE_MAX] = '\0';
+	assert_int_equal(store_want(f->store, 6, value), -EMSGSIZE);
+}
+
+RIG_TEST(want__another_value_before_the_answer_is_taken__is_written_too)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(store_want(f->store, 6, "one"), -EAGAIN);
+	await_answer(f->store, 6);
+	assert_int_equal(store_want(f->store, 6, "two"), -EAGAIN);
+	await_answer(f->store, 6);
+	assert_int_equal(store_want(f->store, 6, "two"), 0);
+	assert_string_equal(f->slow.want, "two");
+}
+
 /* --- a store that is stopped ---------------------------------------------------------- */
 
 RIG_TEST(stopped__all_requests_return_at_once_and_are_made_once)
@@ -359,6 +416,22 @@ RIG_TEST(unwatch__answer_under_way__is_dropped)
 	await_answer(f->store, 6);
 	assert_int_equal(store_read(f->store, 6, buf, sizeof(buf)), 6);
 	assert_string_equal(buf, "node 2");
+}
+
+/* The call for the first value has begun, and is not the answer to the second. */
+RIG_TEST(want__another_value_during_the_call__is_written_too)
+{
+	struct fixture *f = *state;
+
+	set_stopped(&f->slow, true);
+	assert_int_equal(store_want(f->store, 6, "one"), -EAGAIN);
+	await_blocked(&f->slow);
+	assert_int_equal(store_want(f->store, 6, "two"), -EAGAIN);
+	set_stopped(&f->slow, false);
+	await_answer(f->store, 6);
+	assert_int_equal(f->slow.wants, 2);
+	assert_int_equal(store_want(f->store, 6, "two"), 0);
+	assert_string_equal(f->slow.want, "two");
 }
 
 RIG_TEST(unwatch__watch_under_way__is_undone)

@@ -81,6 +81,16 @@ static int xen_watch_name(struct hv_watch *w, uint32_t domid, char *buf, size_t 
 	return store_name(w->store, domid, buf, size);
 }
 
+static int xen_watch_want(struct hv_watch *w, uint32_t domid, const char *value)
+{
+	return store_want(w->store, domid, value);
+}
+
+static int xen_watch_answer(struct hv_watch *w, uint32_t domid, char *buf, size_t size)
+{
+	return store_answer(w->store, domid, buf, size);
+}
+
 const struct hv_watch_ops hv_xen_watch = {
 	.open = xen_watch_open,
 	.close = xen_watch_close,
@@ -90,4 +100,6 @@ const struct hv_watch_ops hv_xen_watch = {
 	.unwatch = xen_watch_remove,
 	.read = xen_watch_read,
 	.name = xen_watch_name,
+	.want = xen_watch_want,
+	.answer = xen_watch_answer,
 };

@@ -224,14 +224,48 @@ static int check_writers(struct xs_handle *xs, const char *path, uint32_t domid)
 	return ret;
 }
 
-static int call_read(void *h, uint32_t domid, char *buf, size_t size)
+/* What the guest writes, and nobody else. */
+static int read_own(struct xs_handle *xs, uint32_t domid, const char *node, char *buf, size_t size)
 {
 	char path[PATH_MAX_LEN], token[PATH_MAX_LEN];
 	int ret;
 
-	node_names(domid, GUEST_ABI_NODE, path, token);
-	ret = check_writers(h, path, domid);
-	return ret ? ret : read_node(h, path, buf, size);
+	node_names(domid, node, path, token);
+	ret = check_writers(xs, path, domid);
+	return ret ? ret : read_node(xs, path, buf, size);
+}
+
+static int call_read(void *h, uint32_t domid, char *buf, size_t size)
+{
+	return read_own(h, domid, GUEST_ABI_NODE, buf, size);
+}
+
+static int call_answer(void *h, uint32_t domid, char *buf, size_t size)
+{
+	return read_own(h, domid, GUEST_ABI_ANSWER, buf, size);
+}
+
+/*
+ * A node that dom0 makes belongs to the owner of the folder, the guest, which so can read it. A
+ * guest that is gone has no folder: then none is made, which nobody would remove.
+ */
+static int call_want(void *h, uint32_t domid, const char *value)
+{
+	char path[PATH_MAX_LEN], token[PATH_MAX_LEN], name[PATH_MAX_LEN];
+	unsigned int len;
+	void *there;
+
+	if (strlen(value) >= GUEST_ABI_WANT_MAX)
+		return -EMSGSIZE;
+	node_names(domid, "name", name, token);
+	there = xs_read(h, XBT_NULL, name, &len);
+	if (!there)
+		return xs_error();
+	free(there);
+	node_names(domid, GUEST_ABI_WANT, path, token);
+	if (xs_write(h, XBT_NULL, path, value, (unsigned int)strlen(value)))
+		return 0;
+	return xs_error();
 }
 
 /* The toolstack in dom0 writes the name; the guest cannot. */
@@ -252,4 +286,6 @@ const struct store_calls hv_xen_store_calls = {
 	.unwatch = call_unwatch,
 	.read = call_read,
 	.name = call_name,
+	.want = call_want,
+	.answer = call_answer,
 };
