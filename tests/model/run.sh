@@ -74,6 +74,11 @@ members_joins            | members | VIEWS=2 JOINS | -
 view_change              | view | HOSTS=2 | -
 view_kept                | view | KEPT TRIES=1 | -
 view_kept_again          | view | KEPT | - | deep
+role_moves               | role | HOST_CRASHES=0 CRASHES=0 | -
+role_host                | role | MOVES=2 CRASHES=0 | -
+role_lost                | role | LOST MOVES=2 CRASHES=0 | -
+role_crash               | role | MOVES=2 HOST_CRASHES=0 | -
+role_all                 | role | | - | deep
 agree_views              | agree | VIEWS CRASHES=0 | -
 agree_views_crash        | agree | VIEWS | - | deep
 agree_services           | agree | RELOADS=2 | -
@@ -108,6 +113,13 @@ members_view_behind      | members | BROKEN_VIEW_BEHIND | MINIMUM
 members_joins_behind     | members | BROKEN_VIEW_BEHIND JOINS | MINIMUM
 members_view_kept        | members | BROKEN_VIEW_KEPT LEAVES | IN_VIEW
 view_fresh_at_once       | view | BROKEN_FRESH_AT_ONCE | MINIMUM
+role_unkept              | role | BROKEN_UNKEPT MOVES=2 CRASHES=0 | ROLE
+role_no_acks             | role | BROKEN_NO_ACKS MOVES=1 HOST_CRASHES=0 CRASHES=0 | ROLE
+role_ack_by_service      | role | BROKEN_ACK_BY_SERVICE HOST_CRASHES=0 CRASHES=0 | ROLE
+role_saved_after         | role | BROKEN_SAVED_AFTER MOVES=2 CRASHES=0 | ROLE
+role_unchecked           | role | BROKEN_UNCHECKED LOST MOVES=1 CRASHES=0 | ROLE
+role_ack_early           | role | BROKEN_ACK_EARLY MOVES=1 HOST_CRASHES=0 CRASHES=0 | ROLE
+role_ready_by_service    | role | BROKEN_READY_BY_SERVICE MOVES=2 HOST_CRASHES=0 CRASHES=0 | ROLE
 agree_unpublished        | agree | BROKEN_UNPUBLISHED | TURN
 agree_look_first         | agree | BROKEN_LOOK_FIRST RELOADS=4 CRASHES=0 | ONE_FILE
 agree_old_read           | agree | BROKEN_OLD_READ RELOADS=4 CRASHES=0 | ONE_FILE
@@ -171,6 +183,7 @@ report_of() {
 	QUIET) echo 'assertion violated .*life==acquired' ;;
 	OVERLAP) echo 'assertion violated .*by_fence' ;;
 	IN_VIEW) echo 'assertion violated .*has.*view' ;;
+	ROLE) echo 'assertion violated .*request\[0\]' ;;
 	DEADLOCK) echo 'assertion violated .*state' ;;
 	LIVELOCK) echo 'non-progress cycle' ;;
 	*) echo "model: nobody knows the property $1" >&2; return 1 ;;
