@@ -92,9 +92,10 @@ src/conf/*             src/conf/ src/core/ src/util/ policies/policies.h src/tra
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/conf/settings.h src/tick/handover.h src/tick/written.h src/hv/hv.h ibmon/guest.h @libc uuid/uuid.h
 src/cluster/balancer*  src/cluster/balancer.h src/reconf/balance.h src/load/index.h src/core/units.h resex/load_abi.h @pure
 src/cluster/history*   src/cluster/history.h src/cluster/cluster.h jansson.h @libc
-src/cluster/reconf.c   src/cluster/ src/reconf/decide.h src/reconf/move.h @libc
-src/cluster/balance_turn* src/cluster/ src/reconf/act.h src/reconf/act_agent.h src/reconf/act_haproxy.h @libc
-src/cluster/*          src/cluster/ src/load/ resex/load_abi.h src/core/ src/util/ src/conf/cluster_change.h src/guests/guests.h src/shared/ src/reconf/keep.h src/reconf/move.h src/reconf/runner.h config.h @libc
+src/cluster/reconf.c   src/cluster/ src/reconf/decide.h src/reconf/move.h src/reconf/role.h @libc
+src/cluster/roles*     src/cluster/ src/reconf/role.h src/reconf/hook_exec.h src/reconf/hook_guest.h src/shared/nodes_file.h src/util/clock.h @libc
+src/cluster/balance_turn* src/cluster/ src/reconf/act.h src/reconf/act_agent.h src/reconf/act_haproxy.h src/reconf/role.h @libc
+src/cluster/*          src/cluster/ src/load/ resex/load_abi.h src/core/ src/util/ src/conf/cluster_change.h src/guests/guests.h src/shared/ src/reconf/keep.h src/reconf/move.h src/reconf/role.h src/reconf/runner.h config.h @libc
 src/control/*          src/control/ policies/policies.h src/core/ src/util/ src/conf/ src/guests/guests.h src/cluster/cluster.h src/load/index.h src/shared/lease.h resex/exit.h config.h @libc malloc.h jansson.h event2/ uuid/uuid.h
 src/engine/*           src/engine/ src/core/ src/util/ src/conf/ src/tick/ src/guests/guests.h src/cluster/cluster.h src/control/server.h src/hv/hv.h config.h @libc event2/
 src/lab/load_read*     src/lab/load_read.h src/core/ src/sim/web.h src/shared/peers.h src/transport/sim/sim.h @libc
@@ -328,7 +329,6 @@ ibmon/agent/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/ve
 ibmon/scan_load_plant.c|#include "ibmon/registry.h"|may not include ibmon/registry.h
 ibmon/agent/plant.c|#include "src/load/load.h"|may not include src/load/load.h
 ibmon/agent/load_page_plant.c|#include "src/load/index.h"|may not include src/load/index.h
-ibmon/agent/wanted_plant.c|#include "src/reconf/hook_guest.h"|may not include src/reconf/hook_guest.h
 ibmon/agent/book_plant.c|#include "src/shared/region.h"|may not include src/shared/region.h
 src/load/claim_plant.c|#include "ibmon/scan.h"|may not include ibmon/scan.h
 src/load/agree_plant.c|#include "resex/guest_abi.h"|may not include resex/guest_abi.h
@@ -385,8 +385,6 @@ src/reconf/balance_plant.c|#include "src/load/index.h"|may not include src/load/
 src/reconf/decide_plant.c|#include "src/reconf/move.h"|may not include src/reconf/move.h
 src/reconf/haproxy_text_plant.c|#include <sys/socket.h>|may not include <sys/socket.h>
 src/reconf/act_plant.c|#include "src/reconf/lock.h"|may not include src/reconf/lock.h
-src/reconf/hook_exec_plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
-src/reconf/hook_guest_plant.c|#include <spawn.h>|may not include <spawn.h>
 src/reconf/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
 src/reconf/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
 src/transport/verbs/plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h

@@ -17,8 +17,8 @@ build() {
 		src/lab/main.c) continue ;;
 		src/cli/table.c) ;;
 		src/cli/* | src/daemon/* | src/kmod/* | src/peek/* | src/hv/xen/* | src/transport/verbs/*) continue ;;
-		tests/fakes/fake_haproxy.c) case $test in cluster_balances | cluster_agent) ;; *) continue ;; esac ;;
-		src/reconf/act_haproxy.c) case $test in cluster_balances | cluster_agent) continue ;; esac ;; # they have the fake one
+		tests/fakes/fake_haproxy.c) case $test in cluster_balances | cluster_roles | cluster_agent) ;; *) continue ;; esac ;;
+		src/reconf/act_haproxy.c) case $test in cluster_balances | cluster_roles | cluster_agent) continue ;; esac ;; # they have the fake one
 		tests/fakes/fake_cluster.c) case $test in control | control_cluster | control_reconf) ;; *) continue ;; esac ;;
 		src/cluster/*) case $test in control | control_cluster | control_reconf) continue ;; esac ;; # they have the fake one
 		src/benchex/hello.c | src/benchex/merge.c | src/benchex/number.c | src/benchex/option_rows.c | \

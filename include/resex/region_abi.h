@@ -177,7 +177,11 @@ struct region_node {
 	uint32_t load;	  /* 0: the load record has it */
 	uint32_t service; /* 0: its word has it */
 	char name[REGION_NAME];
-	uint64_t reserved[4];
+	/* Of kind "switch" (src/reconf/role.h). Others, and older releases, write 0. */
+	uint64_t ready; /* the exact word for which it is prepared; 0: it is for none */
+	uint32_t phase; /* enum role_phase */
+	uint32_t from;	/* the service that it was prepared for before; 0: not known */
+	uint64_t reserved[2];
 };
 
 /* A service, as configured on this host. */
@@ -196,7 +200,8 @@ struct region_service {
  * Four pages, each with words of one kind. Lock of service s: {owner 10, seq 54}. Shared
  * update counter of this host's balancer of service s: a count. Node n of this host:
  * {service 10, seq 54}; its *kept* word, REGION_NODES_MAX words behind it, is the newest value of
- * that word that the host has saved on disk (src/reconf/keep.h). Acknowledgements: reserved. seq is
+ * that word that the host has saved on disk (src/reconf/keep.h). Acknowledgement n of this host as
+ * a balancer: region_ack() of node n of cluster.json's "nodes", counted from 0; 0: none. seq is
  * {epoch 30, count 24}. Seqs and epochs are compared as numbers.
  *
  * epoch: the number of the membership view or, with static membership, the generation of the
@@ -286,6 +291,26 @@ static inline uint32_t region_node_offset(uint32_t node)
 static inline uint32_t region_kept_offset(uint32_t node)
 {
 	return region_node_offset(REGION_NODES_MAX + node);
+}
+
+static inline uint32_t region_ack_offset(uint32_t place)
+{
+	return REGION_ACKS + 8u * place;
+}
+
+/*
+ * The acknowledgement of this word of this node of this host: no proxy sends it requests of another
+ * service than the word's (src/reconf/role.h, rule 4). Never 0. Host and node are in it, since the
+ * places of nodes differ between two cluster.json. The mixing is that of splitmix64.
+ */
+static inline uint64_t region_ack(uint16_t host, uint16_t node, uint64_t word)
+{
+	uint64_t v = word + 0x9e3779b97f4a7c15ull * ((uint64_t)host << 16 | node);
+
+	v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9ull;
+	v = (v ^ v >> 27) * 0x94d049bb133111ebull;
+	v ^= v >> 31;
+	return v ? v : 1;
 }
 
 /* After a restart of its host, will the node have the service and epoch of this word? */

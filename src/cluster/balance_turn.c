@@ -20,6 +20,7 @@
 #include "src/cluster/cluster_priv.h"
 #include "src/reconf/act_agent.h"
 #include "src/reconf/act_haproxy.h"
+#include "src/reconf/role.h"
 
 enum {
 	KEEP = 16, /* a weight moves by more than this: 1/16 of the greatest */
@@ -152,14 +153,38 @@ static void take_reading(struct balancer *b, const struct act_seen *h)
  * its word is not known, its server is left as it is. A server that is to serve no more drains
  * first: its requests end.
  */
-static enum act_want want_of(const struct balancer *b, const struct cluster_node_seen *s,
-			     const struct act_server *h)
+static enum act_want out_of(const struct act_server *h)
 {
+	return h->own ? ACT_DRAIN : ACT_OUT;
+}
+
+/*
+ * Of a node of kind switch, whose word names the service: rule 5 of reconf/role.h. After a start,
+ * or a failure, what was put last is not known: then a server is left as it is, unless the node is
+ * being prepared.
+ */
+static enum act_want want_of_ready(const struct cluster_node_seen *s, enum act_want put,
+				   const struct act_server *h)
+{
+	if (s->ready == s->word || put == ACT_SERVE)
+		return ACT_SERVE;
+	if (put == ACT_KEEP && s->phase <= ROLE_READY)
+		return ACT_KEEP;
+	return out_of(h);
+}
+
+static enum act_want want_of(const struct balancer *b, const struct cluster_node_seen *s,
+			     const struct act_server *h, uint32_t i)
+{
+	bool switches = s->conf->kind == CLUSTER_NODE_SWITCH;
+
 	if (!s->word_known)
 		return ACT_KEEP;
-	if (s->service && s->service->number == b->conf.service)
-		return ACT_SERVE;
-	return h->own ? ACT_DRAIN : ACT_OUT;
+	if (switches && s->word != s->kept_word) /* rule 1 */
+		return b->want[i];
+	if (!s->service || s->service->number != b->conf.service)
+		return out_of(h);
+	return switches ? want_of_ready(s, b->state[i], h) : ACT_SERVE;
 }
 
 /* --- the decision ----------------------------------------------------------------------------- */
@@ -177,7 +202,7 @@ static uint32_t gather(struct balancer *b, const struct balance_world *w, const 
 		struct cluster_node_seen s;
 
 		cluster_node_see(w->c, b->node[i], w->now, &s);
-		b->want[i] = want_of(b, &s, &h->server[i]);
+		b->want[i] = want_of(b, &s, &h->server[i], i);
 		b->up[i] = b->up[i] && b->want[i] <= ACT_SERVE;
 		b->own[i] = h->server[i].own;
 		if (s.load)
@@ -351,6 +376,7 @@ void balancer_leave(struct balancer *b, const struct balancer *heir, struct mono
 {
 	balancer_set_mode(b, CLUSTER_OBSERVE);
 	b->leaving = true;
+	memset(b->want, 0, sizeof(b->want)); /* ACT_KEEP */
 	b->until = until;
 	if (!is_heir(b, heir))
 		return;
@@ -393,6 +419,28 @@ void balancer_requests(struct balancer *b, const struct cluster_conf *conf,
 							.served = s->served,
 							.latency_ns = s->latency_ns };
 	}
+}
+
+/* A put may have followed the reading, or an operator's change may: so both must say it. */
+static bool is_out(const struct balancer *b, const struct act_server *s, uint32_t k)
+{
+	bool put = b->state[k] == ACT_OUT || (b->mode == CLUSTER_OBSERVE && !b->restoring);
+
+	return !s->there || (put && s->admin == ACT_OUT && !s->own);
+}
+
+bool balancer_sends_none(const struct balancer *b, uint32_t node)
+{
+	struct act_seen h;
+
+	b->ops->see(b->act, &h);
+	if (!h.reads || h.state == ACT_DOWN || h.connections != b->connections ||
+	    h.failures != b->failures)
+		return false;
+	for (uint32_t k = 0; k < b->n; k++)
+		if (b->node[k] == node)
+			return is_out(b, &h.server[k], k);
+	return true;
 }
 
 void balancer_note(const struct balancer *b, struct mono now, char *text, size_t size)

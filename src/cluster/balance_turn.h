@@ -110,6 +110,13 @@ static inline bool balancer_has_requests(const struct balancer *b)
 void balancer_requests(struct balancer *b, const struct cluster_conf *conf,
 		       struct node_requests to[static REGION_NODES_MAX]);
 
+/*
+ * By the newest reading, which no failure followed: the server of conf->node[node] is in
+ * maintenance, as it was put last, or in mode observe by another; and no request is at it. Or there
+ * is no such server.
+ */
+bool balancer_sends_none(const struct balancer *b, uint32_t node);
+
 /* Fill s, but for its node. */
 void balancer_see_server(const struct balancer *b, uint32_t k, struct cluster_server *s);
 /* What is wrong, with the remedy; "". */

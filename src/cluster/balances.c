@@ -138,6 +138,15 @@ int64_t balances_work(struct balances *s, const struct cluster *c, struct mono n
 	return ns;
 }
 
+bool balances_send_none(const struct balances *s, uint32_t node, uint32_t service)
+{
+	for (uint32_t i = 0; i < s->conf->balances; i++)
+		if (s->conf->balance[i].service != service &&
+		    !(s->at[i] && balancer_sends_none(s->at[i], node)))
+			return false;
+	return true;
+}
+
 /* --- leave --------------------------------------------------------------------------------- */
 
 static void leave(struct balances *s, struct balancer *b, const struct balancer *heir,

@@ -23,6 +23,12 @@ int64_t balances_work(struct balances *s, const struct cluster *c, struct mono n
 		      int64_t wall_ns);
 
 /*
+ * Of conf->node[node]: no balancer of another service than this number sends it requests, and none
+ * is at it, by readings of HAProxy that still hold. False also if one of them could not be read.
+ */
+bool balances_send_none(const struct balances *s, uint32_t node, uint32_t service);
+
+/*
  * conf is in force from now on. A balancer whose settings are the same goes on in the mode that it
  * has; the others leave. A service whose balancer cannot be opened is not balanced, and an event
  * says so.

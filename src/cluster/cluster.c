@@ -87,6 +87,23 @@ static void reload_reconf(struct cluster *c)
 	}
 }
 
+/* A hook that runs is killed, and called again: its settings may be others now. */
+static void reload_roles(struct cluster *c)
+{
+	const struct guests_view v = guests_view(c->guests);
+	struct conf_error e = { 0 };
+
+	roles_close(c->roles);
+	c->roles = NULL;
+	if (!roles_open(&c->roles, c->reload, c->guests, c->x, v.conf->state_dir, &e))
+		return;
+	guests_event(c->guests, c->worked_wall_ns, "", "reconf",
+		     "nodes of kind switch are not prepared for other services: %s",
+		     *e.text ? e.text : "no memory; restart resexd");
+	roles_close(c->roles);
+	c->roles = NULL;
+}
+
 /* The worker has answered: it uses the new settings, and the old ones no more. */
 static void adopt_reload(struct cluster *c)
 {
@@ -94,6 +111,7 @@ static void adopt_reload(struct cluster *c)
 		return;
 	balances_reload(c->balances, c->reload, c->worked, c->worked_wall_ns);
 	reload_reconf(c);
+	reload_roles(c);
 	free(c->conf);
 	c->conf = c->reload;
 	c->reload = NULL;
@@ -138,6 +156,20 @@ static int64_t work_on_reconf(struct cluster *c, struct mono now, int64_t wall_n
 	return reconf_due(c->reconf, now);
 }
 
+static int64_t work_on_roles(struct cluster *c, struct mono now, int64_t wall_ns)
+{
+	struct hostset members;
+	bool quorate;
+	uint64_t view;
+
+	if (!c->roles)
+		return INT64_MAX;
+	cluster_members(c, &view, &members, &quorate);
+	if (!quorate)
+		members = (struct hostset){ { 0 } };
+	return roles_work(c->roles, c, c->balances, &members, now, wall_ns);
+}
+
 /* Words that could not be saved come again soon: one event until they are. */
 static void note_saving(struct cluster *c, int rc)
 {
@@ -164,10 +196,15 @@ static void save_words(struct cluster *c)
 	if (!spsc_latest_get(&k->at))
 		return;
 	copy = &k->copy[k->at.front];
-	rc = nodes_file_save(guests_view(c->guests).conf->state_dir, copy->word);
+	rc = nodes_file_save(guests_view(c->guests).conf->state_dir, NODES_FILE_WORDS, copy->word);
 	note_saving(c, rc);
 	atomic_store_explicit(rc ? &k->failed : &k->saved, copy->number, memory_order_release);
 	exchange_wake(c->x->worker_fd);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
 }
 
 int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono now, int64_t wall_ns)
@@ -189,13 +226,9 @@ int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono n
 		c->published = true;
 	}
 	ns = balances_work(c->balances, c, now, wall_ns);
-	ns = ns < mono_sub(c->publish_due, now) ? ns : mono_sub(c->publish_due, now);
-	if (c->reconf) {
-		int64_t turn = work_on_reconf(c, now, wall_ns);
-
-		ns = turn < ns ? turn : ns;
-	}
-	return ns;
+	ns = least(ns, mono_sub(c->publish_due, now));
+	ns = least(ns, work_on_roles(c, now, wall_ns));
+	return c->reconf ? least(ns, work_on_reconf(c, now, wall_ns)) : ns;
 }
 
 /* --- what is known ----------------------------------------------------------- */
@@ -506,7 +539,10 @@ int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono
 
 int cluster_reconf_set(struct cluster *c, enum cluster_reconf_mode mode)
 {
-	return c->reconf ? reconf_set(c->reconf, mode, c->worked_wall_ns) : -EOPNOTSUPP;
+	if (!c->reconf)
+		return -EOPNOTSUPP;
+	reconf_set(c->reconf, mode, c->worked_wall_ns);
+	return 0;
 }
 
 enum cluster_reconf_mode cluster_reconf_mode(const struct cluster *c)
@@ -522,6 +558,11 @@ const char *cluster_move_text(int rc)
 const struct cluster_move *cluster_history(const struct cluster *c, uint32_t n)
 {
 	return c->reconf ? reconf_history(c->reconf, n) : NULL;
+}
+
+const char *cluster_role_note(const struct cluster *c, uint32_t i)
+{
+	return c->roles ? roles_note(c->roles, i) : "";
 }
 
 const char *cluster_history_note(const struct cluster *c)
@@ -571,6 +612,8 @@ static int open_parts(struct cluster *c, const char *state_dir, struct mono now,
 		rc = exchange_open(&c->x, c->conf);
 	if (!rc)
 		rc = balances_open(&c->balances, c->conf, c->guests, now, e);
+	if (!rc)
+		rc = roles_open(&c->roles, c->conf, c->guests, c->x, state_dir, e);
 	if (!rc && c->conf->reconf.given) {
 		rc = reconf_open(&c->reconf, c->conf, c->guests, c->x, state_dir);
 		if (rc)
@@ -625,6 +668,7 @@ void cluster_close(struct cluster *c)
 	cluster_stop(c);
 	worker_close(&c->worker);
 	balances_close(c->balances);
+	roles_close(c->roles);
 	reconf_close(c->reconf);
 	if (c->epoll >= 0)
 		close(c->epoll);

@@ -126,10 +126,15 @@ struct cluster_node_seen {
 	int64_t age_ns; /* since its load was last seen to change; -1: never */
 	/* By its word; without "reconf" the configured one. NULL: none, or unknown. */
 	const struct cluster_service *service;
-	bool word_known;     /* its word was read; without "reconf" false */
-	bool kept;	     /* its host has saved that service: it counts */
-	int64_t word_age_ns; /* since the READ of its word began; -1: not read */
-	char note[256];	     /* the reason of STALE and UNREAD, with the remedy; "" */
+	bool word_known;	  /* its word was read; without "reconf" false */
+	bool kept;		  /* its host has saved that service: it counts */
+	int64_t word_age_ns;	  /* since the READ of its word began; -1: not read */
+	uint64_t word, kept_word; /* if word_known; equal: exactly this word is kept */
+	/* Of kind switch, as its host publishes them (src/reconf/role.h); others 0. */
+	uint64_t ready;		/* the word for which it is prepared */
+	uint32_t phase, from;	/* enum role_phase; number of the service before, or 0 */
+	const char *phase_name; /* in one word; "" */
+	char note[256];		/* the reason of STALE and UNREAD, with the remedy; "" */
 };
 
 /* Of conf->node[i]. Valid until the next call for its host, or cluster_work. */
@@ -148,6 +153,12 @@ struct cluster_sources {
 	const char *why; /* the load page has no record now; NULL: it has, or there is none */
 	struct load_agree agree;
 };
+
+/*
+ * Of conf->node[i], if it is of kind switch and a node of this host: why it is not ready for its
+ * service, with the remedy; "". Until the next cluster_work.
+ */
+const char *cluster_role_note(const struct cluster *c, uint32_t i);
 
 /* Of conf->node[i], until the next cluster_work. NULL: it is no guest of this host. */
 const struct cluster_sources *cluster_sources_see(const struct cluster *c, uint32_t i);
@@ -224,15 +235,14 @@ struct cluster_move {
  * Begin to move conf->node[node] to conf->service[service], by an order: the load does not count. 0
  * and *ticket; ticket NULL: only say whether it would be begun. -EOPNOTSUPP: there is no "reconf";
  * -EPERM: this host decides nothing, why says the reason; -EBUSY: another move or a reload is under
- * way; -EAGAIN: too many requests; -EALREADY: the node serves it; -EACCES: it may not; -ENOSYS: it
- * must be prepared for another service, which nothing does yet; -ENODATA: its word was not read, or
- * it is in no service.
+ * way; -EAGAIN: too many requests; -EALREADY: the node serves it; -EACCES: it may not; -ENODATA:
+ * its word was not read, or it is in no service.
  */
 int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono now,
 		 uint64_t *ticket, char why[static 192]);
 /*
- * Of this host's decisions, until the daemon ends or cluster.json has another mode. -EOPNOTSUPP:
- * there is no "reconf"; -ENOSYS: to act, and a node is of kind switch.
+ * Of this host's decisions, until the daemon ends or cluster.json has another mode. 0, or
+ * -EOPNOTSUPP: there is no "reconf".
  */
 int cluster_reconf_set(struct cluster *c, enum cluster_reconf_mode mode);
 /* PAUSE: also without "reconf". */

@@ -12,6 +12,7 @@
  *	balancer.c	records and readings -> what reconf/balance.h decides by
  *	reconf.c	when nodes should move to another service
  *	history.c	these moves, in memory and in a file
+ *	roles.c		nodes of kind switch: hooks, and acknowledgements
  *	worker_open.c	opens what the other thread uses
  * in the cluster's thread:
  *	thread.c	its loop, on real time
@@ -39,6 +40,7 @@
 #include "src/cluster/cluster.h"
 #include "src/cluster/exchange.h"
 #include "src/cluster/reconf.h"
+#include "src/cluster/roles.h"
 #include "src/cluster/told.h"
 #include "src/load/agree.h"
 #include "src/load/claim.h"
@@ -57,6 +59,7 @@ enum cluster_tag {
 	CLUSTER_TAG_LOCKS,
 	CLUSTER_TAG_BREAK,
 	CLUSTER_TAG_WORDS,
+	CLUSTER_TAG_ACKS, /* what becomes of these the next READ shows */
 	CLUSTER_TAG_MOVES,
 	CLUSTER_TAG_KEEP,
 };
@@ -194,9 +197,12 @@ struct node_words {
 	uint32_t link; /* by this link to it; 0: not yet */
 	uint32_t nodes;
 	uint64_t word[REGION_NODES_MAX], kept[REGION_NODES_MAX];
+	uint32_t acks; /* read of: */
+	uint64_t ack[CLUSTER_MOVED_MAX];
 	struct mono read;  /* when that READ began */
 	struct mono began; /* the newest READ */
 	bool reading;
+	uint32_t nodes_asked; /* by it */
 };
 
 /* The words of this host's nodes. */
@@ -261,9 +267,13 @@ void worker_close(struct worker *w);
 
 /* Read the words of each host that has nodes, unless such a READ of it is pending. */
 void words_read(struct worker *w, struct mono now);
-/* A result with a tag of CLUSTER_TAG_WORDS. */
-void words_result(struct worker *w, const struct transport_event *ev);
+/*
+ * A result with a tag of CLUSTER_TAG_WORDS. Of this host: then acknowledgements that control wants,
+ * and that are not there, are written.
+ */
+void words_result(struct worker *w, const struct transport_event *ev, struct mono now);
 /* As read last on the link that is up; otherwise all 0. */
+void words_see_acks(const struct worker *w, uint16_t host, uint64_t out[static CLUSTER_MOVED_MAX]);
 void words_see(const struct worker *w, uint16_t host, uint32_t node, struct word_copy *out);
 
 /*
@@ -374,6 +384,7 @@ struct cluster {
 	struct cluster_conf *reload; /* not in force yet; NULL: none */
 	uint64_t reloading;	     /* ticket of the newest reload; 0: none yet */
 	uint64_t notices_lost;	     /* as last logged */
+	struct roles *roles;	     /* NULL: they could not be opened */
 	int keep_rc;		     /* of the newest nodes_file_save */
 	struct worker worker;
 	pthread_t thread;

@@ -6,6 +6,7 @@
  *	control --requests, with tickets--> worker --answers, by ticket--> control
  *	control --which services have a high load, the newest------------> worker
  *	control --requests of nodes, by HAProxy, the newest--------------> worker
+ *	control --what is published of nodes of kind switch, the newest--> worker
  *	worker  --each host, and the rest, as last seen------------------> control
  *	worker  --words of this host's nodes, to be saved, the newest----> control
  *	control --which of these are saved, or could not be--------------> worker
@@ -59,6 +60,21 @@ struct check_copies {
 	} copy[SPSC_BUFFERS];
 };
 
+/* What this host publishes of nodes of kind "switch" (src/reconf/role.h). */
+struct roles_copy {
+	/* Of its own nodes, by number, as in region_node. */
+	struct {
+		uint64_t ready;
+		uint32_t phase, from;
+	} node[REGION_NODES_MAX];
+	uint64_t ack[CLUSTER_MOVED_MAX]; /* of all, by place: region_ack(); 0: none */
+};
+
+struct roles_copies {
+	struct spsc_latest at;
+	struct roles_copy copy[SPSC_BUFFERS];
+};
+
 enum request_kind { REQUEST_BREAK, REQUEST_RELOAD, REQUEST_MOVE };
 
 /*
@@ -69,7 +85,7 @@ struct request {
 	enum request_kind kind;
 	uint32_t service;    /* BREAK, MOVE: its number */
 	bool force;	     /* BREAK: before its time; MOVE: whatever the load is */
-	bool ordered;	     /* MOVE: by an operator */
+	bool ordered;	     /* MOVE: by an operator, or to undo one */
 	uint32_t donor;	     /* MOVE: number of the service that has the node */
 	uint32_t host, node; /* MOVE: numbers of the node's host, and of the node there */
 	/* RELOAD: once it is in force, both threads read it until the next reload. */
@@ -126,6 +142,7 @@ struct host_copy {
 	struct region_host host; /* valid if seen.known */
 	struct region_guest guest[REGION_GUESTS_MAX];
 	struct node_copy node[REGION_NODES_MAX]; /* seen.nodes of them */
+	uint64_t ack[CLUSTER_MOVED_MAX];	 /* by place; on the link that is up; 0: none */
 };
 
 struct host_copies {
@@ -204,6 +221,7 @@ struct exchange {
 	struct publication publication[SPSC_BUFFERS];
 	struct requests_copies requests;
 	struct check_copies checks;
+	struct roles_copies roles;
 	struct mail mail;
 	/* By number - 1. NULL: never configured. One that was left out keeps its place. */
 	struct host_copies *host[REGION_HOSTS_MAX];

@@ -15,6 +15,7 @@ libcluster_a_SOURCES = \
 	src/cluster/notices.c \
 	src/cluster/publish.c \
 	src/cluster/reconf.c src/cluster/reconf.h \
+	src/cluster/roles.c src/cluster/roles.h \
 	src/cluster/thread.c \
 	src/cluster/told.h \
 	src/cluster/worker.c \

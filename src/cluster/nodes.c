@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/cluster/cluster_priv.h"
+#include "src/reconf/role.h"
 
 const struct host_copy *cluster_newest_host(const struct cluster *c, uint32_t i)
 {
@@ -68,6 +69,13 @@ static bool has_load(const struct node_copy *n, struct cluster_node_seen *s)
 	return false;
 }
 
+static const char *const phase_names[] = {
+	[ROLE_UNSEEN] = "unknown",    [ROLE_READY] = "ready",	[ROLE_WAITS] = "waits",
+	[ROLE_SWITCHES] = "switches", [ROLE_CHECKS] = "checks",
+};
+
+static_assert(sizeof(phase_names) / sizeof(phase_names[0]) == ROLE_PHASES, "each has a name");
+
 /* Without "reconf" nobody moves it. */
 static void see_word(const struct cluster *c, const struct node_copy *n, struct mono now,
 		     struct cluster_node_seen *s)
@@ -77,9 +85,17 @@ static void see_word(const struct cluster *c, const struct node_copy *n, struct 
 	if (!c->conf->reconf.given || !w->link)
 		return;
 	s->word_known = true;
+	s->word = w->word;
+	s->kept_word = w->kept;
 	s->kept = region_is_kept(w->word, w->kept);
 	s->word_age_ns = cluster_age_ns(now, w->read);
 	s->service = cluster_service_at(c->conf, region_word_id(w->word));
+	if (s->conf->kind != CLUSTER_NODE_SWITCH)
+		return;
+	s->ready = n->seen.record.ready;
+	s->phase = n->seen.record.phase < ROLE_PHASES ? n->seen.record.phase : ROLE_UNSEEN;
+	s->phase_name = phase_names[s->phase];
+	s->from = n->seen.record.from;
 }
 
 void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
@@ -95,7 +111,8 @@ void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
 					 .state = CLUSTER_NODE_UNREAD,
 					 .index = -1,
 					 .age_ns = -1,
-					 .word_age_ns = -1 };
+					 .word_age_ns = -1,
+					 .phase_name = "" };
 	if (!c->conf->reconf.given && conf->service)
 		s->service = cluster_service_at(c->conf, (uint32_t)conf->service);
 	n = find_node(h, s);

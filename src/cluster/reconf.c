@@ -17,6 +17,7 @@
 #include "src/cluster/history.h"
 #include "src/reconf/decide.h"
 #include "src/reconf/move.h"
+#include "src/reconf/role.h"
 
 /* The load after a move is seen so many T after it. */
 enum { SEEN_AFTER = 5 };
@@ -38,7 +39,7 @@ struct open_move {
 /* The move that the other thread was asked for. */
 struct asked_move {
 	uint64_t ticket; /* 0: none is under way */
-	bool ordered;	 /* by an operator */
+	bool ordered;	 /* by an operator, or to undo one */
 	uint32_t taker;
 	struct cluster_move *move; /* in the history, while it has this id */
 	uint64_t id;
@@ -57,6 +58,9 @@ struct reconf {
 	uint16_t place[REGION_SERVICES_MAX]; /* by number: index of conf->service[] */
 	struct taker taker[CLUSTER_SERVICES_MAX];
 	struct open_move open[HISTORY_MOVES];
+	struct mono pending
+		[CLUSTER_MOVED_MAX]; /* of kind switch: the node was ready then, or seen first */
+	uint16_t from[CLUSTER_MOVED_MAX];  /* number of the service that it served then */
 	const struct cluster_host *unread; /* a member; the words of its nodes are; NULL: none */
 	char note[192];			   /* why nothing is decided; "" */
 	bool noted;			   /* an event has said so */
@@ -81,6 +85,7 @@ static void begin(struct reconf *r, const struct cluster_conf *conf)
 		r->mode = (enum cluster_reconf_mode)c->mode;
 	r->conf = conf;
 	memset(r->taker, 0, sizeof(r->taker));
+	memset(r->pending, 0, sizeof(r->pending));
 	memset(r->open, 0, sizeof(r->open));
 	for (uint32_t i = 0; i < conf->services; i++)
 		r->place[conf->service[i].number] = (uint16_t)i;
@@ -122,6 +127,12 @@ static uint32_t load_of(const struct balance_node *n)
 	return n->index < 1000 || tasks < n->index ? n->index : tasks;
 }
 
+/* Of kind switch: it was moved, and is not ready for its service yet. */
+static bool is_pending(const struct cluster_node_seen *s)
+{
+	return s->conf->kind == CLUSTER_NODE_SWITCH && s->phase > ROLE_READY;
+}
+
 static void look_at_node(struct reconf *r, const struct cluster *c, uint32_t i,
 			 const struct hostset *members, struct mono now)
 {
@@ -137,11 +148,15 @@ static void look_at_node(struct reconf *r, const struct cluster *c, uint32_t i,
 	*d = (struct decide_node){ .service = s.service ? r->place[s.service->number]
 							: DECIDE_NO_SERVICE,
 				   .alive = hostset_has(members, n->host),
+				   .fixed = is_pending(&s),
 				   .known = s.state == CLUSTER_NODE_FRESH && b.known,
 				   .capacity = (uint32_t)n->capacity,
 				   .may = n->may };
 	if (d->known)
 		d->load = load_of(&b);
+	if (!is_pending(&s) || !r->pending[i].ns)
+		r->pending[i] = now;
+	r->from[i] = (uint16_t)s.from;
 }
 
 static uint32_t at_most(uint64_t v)
@@ -268,8 +283,8 @@ static bool is_for_load(const struct decide_plan *p, uint32_t service)
 }
 
 /* 0, or as mail_ask. */
-static int ask(struct reconf *r, const struct decide_plan *p, bool for_load, bool ordered,
-	       uint32_t highs, int64_t wall_ns)
+static int ask(struct reconf *r, const struct decide_plan *p, const char *why, bool for_load,
+	       bool ordered, uint32_t highs, int64_t wall_ns)
 {
 	const struct decide_step *s = &p->step[0];
 	const struct cluster_node *n = &r->conf->node[s->node];
@@ -289,7 +304,7 @@ static int ask(struct reconf *r, const struct decide_plan *p, bool for_load, boo
 	}
 	a->ordered = ordered;
 	a->taker = s->taker;
-	a->move = note_move(r, p, highs, ordered ? "order" : why_names[p->why], "asked", wall_ns);
+	a->move = note_move(r, p, highs, why, "asked", wall_ns);
 	a->id = a->move->id;
 	exchange_wake(r->x->worker_fd);
 	return 0;
@@ -357,15 +372,12 @@ void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns)
 				    : move_result_text((enum move_result)rc));
 }
 
-int reconf_set(struct reconf *r, enum cluster_reconf_mode mode, int64_t wall_ns)
+void reconf_set(struct reconf *r, enum cluster_reconf_mode mode, int64_t wall_ns)
 {
-	if (mode == RECONF_ACT && cluster_switch_find(r->conf))
-		return -ENOSYS;
 	if (mode != r->mode)
 		guests_event(r->gs, wall_ns, "", "reconf", "an operator has set the mode to %s",
 			     cluster_reconf_mode_name(mode));
 	r->mode = mode;
-	return 0;
 }
 
 enum cluster_reconf_mode reconf_mode(const struct reconf *r)
@@ -392,14 +404,12 @@ int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint3
 		return -EALREADY;
 	if (!(r->conf->node[node].may >> service & 1))
 		return -EACCES;
-	if (r->conf->node[node].kind == CLUSTER_NODE_SWITCH)
-		return -ENOSYS;
 	if (!ticket)
 		return 0;
 	p.taker_before = decide_load(&r->decide, &r->view, service);
 	p.donor_before = decide_load(&r->decide, &r->view, p.step[0].donor);
 	p.taker_after = p.donor_after = UINT32_MAX;
-	rc = ask(r, &p, false, true, 0, wall_ns);
+	rc = ask(r, &p, "order", false, true, 0, wall_ns);
 	*ticket = r->asked.ticket;
 	return rc;
 }
@@ -442,13 +452,57 @@ static void decide_for(struct reconf *r, uint32_t i, struct mono now, int64_t wa
 		return;
 	take_plan(t, &p);
 	if (p.steps && r->mode == RECONF_ACT) {
-		if (ask(r, &p, is_for_load(&p, i), false, t->highs, wall_ns))
+		if (ask(r, &p, why_names[p.why], is_for_load(&p, i), false, t->highs, wall_ns))
 			return; /* the mail is full: at the next check */
 	} else if (p.steps) {
 		observe(r, &p, t->highs, now, wall_ns);
 		t->highs = 0; /* as after a move: T begins again */
 	}
 	decide_asked(&r->decide, i, &p, now);
+}
+
+/* --- moves that are undone ------------------------------------------------------------------ */
+
+/* Of the members that balance the service: one of them must undo, and not two. */
+static bool is_first_balancer(const struct reconf *r, const struct cluster_service *s,
+			      const struct hostset *members)
+{
+	uint32_t self = (uint32_t)r->conf->host[r->conf->self].number;
+
+	for (uint32_t host = 1; host < self; host++)
+		if (hostset_has(members, host) &&
+		    (hostset_empty(&s->balancers) || hostset_has(&s->balancers, host)))
+			return false;
+	return cluster_is_balancer(r->conf, s);
+}
+
+/* A node of kind switch that is not ready after give_up goes back to where it was. */
+static void undo(struct reconf *r, uint32_t i, const struct hostset *members, struct mono now,
+		 int64_t wall_ns)
+{
+	const struct cluster_service *from = cluster_service_at(r->conf, r->from[i]);
+	struct decide_plan p = { .steps = 1, .taker_after = UINT32_MAX, .donor_after = UINT32_MAX };
+	uint32_t donor = r->view.node[i].service;
+
+	if (mono_sub(now, r->pending[i]) < r->conf->reconf.give_up_ns || !from ||
+	    donor == DECIDE_NO_SERVICE || r->place[from->number] == donor ||
+	    !is_first_balancer(r, from, members) || r->asked.ticket)
+		return;
+	p.step[0] = (struct decide_step){ .taker = r->place[from->number],
+					  .donor = (uint16_t)donor,
+					  .node = (uint16_t)i };
+	p.taker_before = decide_load(&r->decide, &r->view, p.step[0].taker);
+	p.donor_before = decide_load(&r->decide, &r->view, donor);
+	if (!ask(r, &p, "undo", false, true, 0, wall_ns))
+		r->pending[i] = now; /* if it is refused: again after give_up */
+}
+
+static void undo_pending(struct reconf *r, const struct hostset *members, struct mono now,
+			 int64_t wall_ns)
+{
+	for (uint32_t i = 0; r->conf->reconf.give_up_ns && i < r->view.nodes; i++)
+		if (r->conf->node[i].kind == CLUSTER_NODE_SWITCH && r->mode == RECONF_ACT)
+			undo(r, i, members, now, wall_ns);
 }
 
 /* The loads of moves that are long enough over. */
@@ -498,6 +552,8 @@ void reconf_turn(struct reconf *r, const struct cluster *c, const struct hostset
 			 r->unread->name);
 	tell_hindrance(r, wall_ns);
 	see_later(r, now, wall_ns);
+	if (!r->note[0])
+		undo_pending(r, members, now, wall_ns);
 	for (uint32_t i = 0; i < r->conf->services; i++)
 		if (r->note[0])
 			r->taker[i] = (struct taker){ 0 };

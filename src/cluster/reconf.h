@@ -39,8 +39,7 @@ void reconf_reload(struct reconf *r, const struct cluster_conf *conf, struct mon
 /* As cluster_move(), which has found no other reason against it. */
 int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint32_t service,
 		 struct mono now, int64_t wall_ns, uint64_t *ticket);
-/* -ENOSYS: to act, and a node must be prepared for another service. */
-int reconf_set(struct reconf *r, enum cluster_reconf_mode mode, int64_t wall_ns);
+void reconf_set(struct reconf *r, enum cluster_reconf_mode mode, int64_t wall_ns);
 enum cluster_reconf_mode reconf_mode(const struct reconf *r);
 /* Take the result of the move that was asked for, if it has one. */
 void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns);

@@ -3,12 +3,18 @@
  * words: the words of all hosts' nodes, which say which service each node serves. Each scan makes
  * one READ of each host that has nodes: of their words, and of their kept words. Only with "reconf"
  * in cluster.json: without it no word changes. Words are changed by src/reconf/move.c.
+ *
+ * With nodes of kind "switch" that READ has the acknowledgements of the host, too, which this file
+ * writes for this host (src/reconf/role.h).
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/cluster/cluster_priv.h"
+
+/* In words behind the first node's. */
+enum { ACKS_AT = (REGION_ACKS - REGION_NODE_WORDS) / 8 };
 
 static struct node_words *words_of(struct worker *w, uint16_t host)
 {
@@ -19,6 +25,13 @@ static struct node_words *words_of(struct worker *w, uint16_t host)
 	return *n; /* NULL: no memory; the next scan tries again */
 }
 
+/* Up to the last word that is needed. */
+static uint32_t end_of_read(const struct worker *w, uint32_t nodes)
+{
+	return cluster_switch_find(w->conf) ? region_ack_offset(w->conf->nodes)
+					    : region_kept_offset(nodes - 1) + 8;
+}
+
 static void read_host(struct worker *w, uint16_t host, uint32_t nodes, struct mono now)
 {
 	struct node_words *n = words_of(w, host);
@@ -27,7 +40,7 @@ static void read_host(struct worker *w, uint16_t host, uint32_t nodes, struct mo
 		.host = host,
 		.part = TRANSPORT_WORDS,
 		.offset = region_node_offset(0),
-		.len = region_kept_offset(nodes - 1) + 8 - region_node_offset(0),
+		.len = end_of_read(w, nodes) - region_node_offset(0),
 		.tag = (uint64_t)CLUSTER_TAG_WORDS << CLUSTER_TAG_SHIFT | host,
 		.deadline = mono_add(now, w->conf->timeout_ns),
 	};
@@ -36,6 +49,7 @@ static void read_host(struct worker *w, uint16_t host, uint32_t nodes, struct mo
 		return;
 	n->reading = true;
 	n->began = now;
+	n->nodes_asked = nodes;
 }
 
 void words_read(struct worker *w, struct mono now)
@@ -47,12 +61,40 @@ void words_read(struct worker *w, struct mono now)
 		struct peer_seen p;
 
 		peers_see(w->peers, host, &p);
-		if (p.known && p.nodes)
+		/* A host without nodes may acknowledge those of others. */
+		if (p.known && (p.nodes || cluster_switch_find(w->conf)))
 			read_host(w, host, p.nodes, now);
 	}
 }
 
-void words_result(struct worker *w, const struct transport_event *ev)
+static void acknowledge(struct worker *w, uint32_t place, uint64_t was, uint64_t ack,
+			struct mono now)
+{
+	const struct transport_op op = {
+		.kind = TRANSPORT_CAS64,
+		.host = (uint16_t)w->conf->host[w->conf->self].number,
+		.part = TRANSPORT_WORDS,
+		.offset = region_ack_offset(place),
+		.compare = was,
+		.value = ack,
+		.tag = (uint64_t)CLUSTER_TAG_ACKS << CLUSTER_TAG_SHIFT,
+		.deadline = mono_add(now, w->conf->timeout_ns),
+	};
+
+	transport_post(w->t, &op, 1, now, NULL); /* if it cannot: after the next READ */
+}
+
+/* Those that control wants. there: as read of this host just now. */
+static void write_acks(struct worker *w, const struct node_words *there, struct mono now)
+{
+	const uint64_t *ack = w->x->roles.copy[w->x->roles.at.front].ack;
+
+	for (uint32_t i = 0; i < there->acks; i++)
+		if (ack[i] && ack[i] != there->ack[i])
+			acknowledge(w, i, there->ack[i], ack[i], now);
+}
+
+void words_result(struct worker *w, const struct transport_event *ev, struct mono now)
 {
 	struct node_words *n = w->node_words[ev->host - 1]; /* it has posted the READ */
 
@@ -62,10 +104,23 @@ void words_result(struct worker *w, const struct transport_event *ev)
 		return;
 	n->link = ev->link;
 	n->read = n->began;
-	n->nodes = ev->len / 8 - REGION_NODES_MAX;
+	n->nodes = n->nodes_asked;
 	memcpy(n->word, ev->data, n->nodes * sizeof(n->word[0]));
 	memcpy(n->kept, (const uint64_t *)ev->data + REGION_NODES_MAX,
 	       n->nodes * sizeof(n->kept[0]));
+	n->acks = ev->len / 8 > ACKS_AT ? ev->len / 8 - ACKS_AT : 0;
+	memcpy(n->ack, (const uint64_t *)ev->data + ACKS_AT, n->acks * sizeof(n->ack[0]));
+	if (n->acks && ev->host == w->conf->host[w->conf->self].number)
+		write_acks(w, n, now);
+}
+
+void words_see_acks(const struct worker *w, uint16_t host, uint64_t out[static CLUSTER_MOVED_MAX])
+{
+	const struct node_words *n = w->node_words[host - 1];
+
+	memset(out, 0, CLUSTER_MOVED_MAX * sizeof(out[0]));
+	if (n && n->link && n->link == transport_link(w->t, host))
+		memcpy(out, n->ack, n->acks * sizeof(out[0]));
 }
 
 void words_see(const struct worker *w, uint16_t host, uint32_t node, struct word_copy *out)

@@ -175,6 +175,7 @@ static void pass_host(struct worker *w, uint16_t host, const struct peer_seen *p
 	to->host = *p->host;
 	memcpy(to->guest, p->guest, p->guests * sizeof(*p->guest));
 	worker_nodes(w, host, p, to->node);
+	words_see_acks(w, host, to->ack);
 	notices_alarm_of(&w->notices, host, to->alarm, &to->alarmed);
 	agree_read(&w->agree, host, p);
 	to->agree = agree_with(&w->agree, host);
@@ -294,6 +295,8 @@ int64_t worker_step(struct worker *w, struct mono now, int64_t wall_ns)
 	home = view_home(&w->view);
 	agree_home(&w->agree, home, home ? transport_link(w->t, home) : 0, now);
 	handle_requests(w, now);
+	if (spsc_latest_get(&w->x->roles.at))
+		worker_publish_nodes(w);
 	worker_words(w, now);
 	worker_moves(w, now);
 	hosts_change |= apply_reload(w, now, wall_ns);

@@ -58,6 +58,16 @@ void worker_close_guests(struct worker *w)
 	free(w->guest_node);
 }
 
+/* As control says. */
+static void put_role(const struct worker *w, struct region_node *n)
+{
+	const struct roles_copies *r = &w->x->roles;
+
+	n->ready = r->copy[r->at.front].node[n->node].ready;
+	n->phase = r->copy[r->at.front].node[n->node].phase;
+	n->from = r->copy[r->at.front].node[n->node].from;
+}
+
 void worker_publish_nodes(struct worker *w)
 {
 	struct region_node v[REGION_NODES_MAX];
@@ -66,6 +76,8 @@ void worker_publish_nodes(struct worker *w)
 	for (uint32_t i = 0; i < w->guest_nodes; i++)
 		if (w->guest_node[i].up)
 			v[w->guest_node[i].series.node].flags |= REGION_NODE_UP;
+	for (uint32_t i = 0; i < n; i++)
+		put_role(w, &v[i]);
 	region_publish_nodes(&w->region, v, n);
 }
 

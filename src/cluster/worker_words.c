@@ -55,7 +55,8 @@ static bool leave_out_others(const struct cluster_conf *c, uint64_t *node)
 static int load_file(struct worker *w, const char *state_dir, uint64_t *node, bool *whole,
 		     bool *first, struct conf_error *e)
 {
-	int rc = w->conf->reconf.given ? nodes_file_load(state_dir, node) : -ENOENT;
+	int rc = w->conf->reconf.given ? nodes_file_load(state_dir, NODES_FILE_WORDS, node)
+				       : -ENOENT;
 
 	*whole = !rc;
 	*first = rc == -ENOENT;
@@ -96,7 +97,7 @@ int worker_save_words(struct worker *w, const char *state_dir, const uint64_t *n
 		return 0;
 	memcpy(file, node, sizeof(file));
 	leave_out_others(w->conf, file);
-	rc = nodes_file_save(state_dir, file);
+	rc = nodes_file_save(state_dir, NODES_FILE_WORDS, file);
 	if (rc)
 		conf_error_set(e, conf_exit(rc),
 			       "cluster: %s/nodes cannot be written: %s: the services of this "

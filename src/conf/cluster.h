@@ -23,6 +23,7 @@ enum { CLUSTER_PRIORITY_MAX = 7, CLUSTER_MOVED_MAX = 512 /* nodes, with "reconf"
 /* A load index and a capacity are in 1/1000. */
 enum { CLUSTER_HIGH_DEFAULT = 1500, CLUSTER_LOW_DEFAULT = 900, CLUSTER_INDEX_MAX = 1000000 };
 enum { CLUSTER_CAPACITY_DEFAULT = 1000, CLUSTER_CAPACITY_MAX = 100000 };
+enum { CLUSTER_HOOK_MAX = 256 };			      /* with the NUL */
 enum { CLUSTER_SERVERS_MAX = 256, CLUSTER_SOCKET_MAX = 108 }; /* of a service; with the NUL */
 
 enum cluster_membership { CLUSTER_STATIC, CLUSTER_COROSYNC };
@@ -116,8 +117,12 @@ struct cluster_reconf {
 	int64_t high_ns;  /* T: a load must be high for so long */
 	int64_t rest_ns;  /* a node that was moved stays for so long */
 	int64_t freeze_ns;
-	uint64_t margin; /* 1/1000 */
-	uint64_t budget; /* moves to a service in budget_ns, > 0 */
+	/* Of nodes of kind "switch" (src/reconf/role.h); not agreed on. "": there are none. */
+	char hook[CLUSTER_HOOK_MAX]; /* absolute path of the program */
+	int64_t hook_timeout_ns;
+	int64_t give_up_ns; /* a node that is not ready for so long is moved back; 0: never */
+	uint64_t margin;    /* 1/1000 */
+	uint64_t budget;    /* moves to a service in budget_ns, > 0 */
 	int64_t budget_ns;
 };
 
@@ -242,6 +247,8 @@ const struct cluster_node *cluster_server_next(const struct cluster_conf *c, uin
 /* "observe", "act" or "pause". */
 const char *cluster_reconf_mode_name(enum cluster_reconf_mode mode);
 /* The first node of kind switch; NULL: there is none. */
+/* "both" or "switch". */
+const char *cluster_kind_name(enum cluster_node_kind kind);
 const struct cluster_node *cluster_switch_find(const struct cluster_conf *c);
 /* So many checks in a row are T. */
 uint32_t cluster_reconf_checks(const struct cluster_reconf *r);

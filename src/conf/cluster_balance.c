@@ -166,6 +166,12 @@ static int check_servers(const struct cluster_conf *c, const struct conf_doc *d,
 					     "service \"%s\" has more than %d nodes: balance no "
 					     "more, and give the others no \"service\"",
 					     service, CLUSTER_SERVERS_MAX);
+		if (n->kind == CLUSTER_NODE_SWITCH && b->by == CLUSTER_BY_AGENT)
+			return conf_fail_key(d, path, "by", e,
+					     "its node \"%s\" is of kind \"switch\", and with by "
+					     "\"agent\" nobody knows when the requests at it have "
+					     "ended: write by \"weights\"",
+					     n->name);
 		if (!haproxy_name_good(n->server))
 			return conf_fail_key(d, path, "service", e,
 					     "its node \"%s\" is server \"%s\", which HAProxy does "

@@ -281,3 +281,8 @@ int64_t cluster_scan_ns(const struct cluster_conf *c)
 {
 	return c->nodes && c->load.scan_ns < c->scan_ns ? c->load.scan_ns : c->scan_ns;
 }
+
+const char *cluster_kind_name(enum cluster_node_kind kind)
+{
+	return kind_names[kind];
+}

@@ -24,6 +24,9 @@ static const struct conf_key reconf_keys[] = {
 	{ KEY("T", DURATION, high_ns), .min = 20 * NS_PER_MS, .max = HOUR_NS },
 	{ KEY("rest", DURATION, rest_ns), .max = HOUR_NS },
 	{ KEY("freeze", DURATION, freeze_ns), .max = HOUR_NS },
+	{ KEY("hook", STRING, hook), .min = 1, .max = CLUSTER_HOOK_MAX - 1 },
+	{ KEY("hook_timeout", DURATION, hook_timeout_ns), .min = 100 * NS_PER_MS, .max = HOUR_NS },
+	{ KEY("give_up", DURATION, give_up_ns), .max = 24 * HOUR_NS },
 	{ 0 },
 };
 #undef KEY
@@ -171,18 +174,39 @@ static uint64_t share_default(const struct cluster_conf *c, const struct cluster
 	return nodes > s->maximum ? s->maximum : nodes;
 }
 
-/* Nothing prepares a node for another service yet. */
-static int check_kinds(const struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
+/* Of kind "switch", and no guest: those have programs of their own. */
+static const struct cluster_node *find_switch_host(const struct cluster_conf *c)
 {
-	const struct cluster_node *n = cluster_switch_find(c);
+	for (uint32_t i = 0; i < c->nodes; i++)
+		if (c->node[i].kind == CLUSTER_NODE_SWITCH && !*c->node[i].guest)
+			return &c->node[i];
+	return NULL;
+}
 
-	if (c->reconf.mode != RECONF_ACT || !n)
-		return 0;
-	return conf_fail_key(
-		d, "reconf", "mode", e,
-		"mode \"act\" moves nodes of kind \"both\" alone, and node \"%s\" is of "
-		"kind \"switch\": write \"observe\", or another kind",
-		n->name);
+static int check_hook(const struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
+{
+	const struct cluster_node *n = find_switch_host(c);
+	const struct cluster_reconf *r = &c->reconf;
+
+	if (*r->hook && *r->hook != '/')
+		return conf_fail_key(
+			d, "reconf", "hook", e,
+			"hook \"%.64s\" does not begin with /: write the whole path of "
+			"a program",
+			r->hook);
+	if (n && !*r->hook)
+		return conf_fail(d, "reconf", e,
+				 "node \"%s\" is of kind \"switch\", and nothing prepares it for "
+				 "another service: write \"hook\", the path of a program, or kind "
+				 "\"both\"",
+				 n->name);
+	if (r->give_up_ns && r->give_up_ns <= r->hook_timeout_ns)
+		return conf_fail_key(d, "reconf", "give_up", e,
+				     "give_up %s is not above hook_timeout, %s, so a node would be "
+				     "moved back while it is prepared: write more, or 0s for never",
+				     duration_text(r->give_up_ns).text,
+				     duration_text(r->hook_timeout_ns).text);
+	return 0;
 }
 
 int cluster_reconf_read(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
@@ -199,6 +223,8 @@ int cluster_reconf_read(struct cluster_conf *c, const struct conf_doc *d, struct
 					     .high_ns = 5 * NS_PER_S,
 					     .rest_ns = 30 * NS_PER_S,
 					     .freeze_ns = 60 * NS_PER_S,
+					     .hook_timeout_ns = 30 * NS_PER_S,
+					     .give_up_ns = 120 * NS_PER_S,
 					     .margin = 200,
 					     .budget = 6,
 					     .budget_ns = 60 * NS_PER_S };
@@ -214,7 +240,7 @@ int cluster_reconf_read(struct cluster_conf *c, const struct conf_doc *d, struct
 	if (!rc)
 		rc = check_nodes(c, d, e);
 	if (!rc)
-		rc = check_kinds(c, d, e);
+		rc = check_hook(c, d, e);
 	return rc;
 }
 

@@ -169,9 +169,12 @@ static json_t *node_row(const struct cluster *cl, uint32_t i, struct mono now)
 	put_name(o, "configured", configured ? configured->name : NULL);
 	json_object_set_new(o, "kept", s.word_known ? json_boolean(s.kept) : json_null());
 	put_ms(o, "word_age_ms", s.word_age_ns);
+	put_s(o, "kind", cluster_kind_name((enum cluster_node_kind)s.conf->kind));
+	put_name(o, "phase", *s.phase_name ? s.phase_name : NULL);
 	put_name(o, "server", configured ? s.conf->server : NULL);
 	put_s(o, "state", state_text(s.state));
-	put_s(o, "note", s.note);
+	/* Its load may be stale, too: that is in load-list. */
+	put_s(o, "note", *cluster_role_note(cl, i) ? cluster_role_note(cl, i) : s.note);
 	return o;
 }
 

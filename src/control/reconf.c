@@ -260,12 +260,6 @@ static int move_failed(struct call *c, const char *node, const char *service, in
 		return call_fail(c, RESEX_FAILURE,
 				 "%s may not serve %s: see its \"only\" in nodes[] of cluster.json",
 				 node, service);
-	case -ENOSYS:
-		return call_fail(
-			c, RESEX_FAILURE,
-			"%s is of \"kind\": \"switch\", and nothing prepares it for another "
-			"service yet: only nodes of kind \"both\" are moved",
-			node);
 	case -ENODATA:
 		return call_fail(c, RESEX_FAILURE,
 				 "which service %s serves is not known: see resex node-list", node);
@@ -330,11 +324,6 @@ int cmd_reconf_set(struct call *c, const json_t *params, json_t **result)
 		return call_fail(c, RESEX_USAGE, "mode is \"%.64s\": give observe, act or pause",
 				 mode ? mode : "");
 	rc = cluster_reconf_set(cl, m);
-	if (rc == -ENOSYS)
-		return call_fail(
-			c, RESEX_FAILURE,
-			"a node is of \"kind\": \"switch\", and nothing prepares it for another "
-			"service yet: see nodes[] of cluster.json");
 	if (rc)
 		return move_failed(c, "", "", rc, "");
 	*result = json_pack("{s:s}", "mode", cluster_reconf_mode_name(m));

@@ -120,6 +120,8 @@ struct guest_entry *guests_find(struct guests *gs, const char *word);
 const char *guests_name_at(const struct guests *gs, int64_t slot);
 /* The newest snapshot of the sampler; for the control thread alone. */
 const struct snapshot *guests_snapshot(const struct guests *gs);
+/* By which guests are watched; for the control thread alone. */
+struct hv_watch *guests_watch(const struct guests *gs);
 /* What the sampler hands to the cluster's thread. */
 struct load_buffers *guests_loads(const struct guests *gs);
 /* A guest's entry in a snapshot, or NULL (not sampled yet). */

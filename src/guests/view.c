@@ -115,6 +115,11 @@ const struct snapshot *guests_snapshot(const struct guests *gs)
 	return snap_latest(gs->ho);
 }
 
+struct hv_watch *guests_watch(const struct guests *gs)
+{
+	return gs->watch;
+}
+
 struct load_buffers *guests_loads(const struct guests *gs)
 {
 	return &gs->ho->loads;

@@ -25,5 +25,6 @@ libreconf_a_SOURCES = \
 	src/reconf/move_ops.c \
 	src/reconf/move_priv.h \
 	src/reconf/put.h \
+	src/reconf/role.c src/reconf/role.h \
 	src/reconf/runner.c src/reconf/runner.h \
 	src/reconf/step.h

@@ -97,16 +97,16 @@ int nodes_file_parse(const char *text, size_t len, uint64_t *node)
 	return 0;
 }
 
-static int path_of(char file[static PATH_MAX], const char *state_dir)
+static int path_of(char file[static PATH_MAX], const char *state_dir, const char *name)
 {
-	return snprintf(file, PATH_MAX, "%s/nodes", state_dir) >= PATH_MAX ? -ENAMETOOLONG : 0;
+	return snprintf(file, PATH_MAX, "%s/%s", state_dir, name) >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-int nodes_file_load(const char *state_dir, uint64_t *node)
+int nodes_file_load(const char *state_dir, const char *name, uint64_t *node)
 {
 	char file[PATH_MAX], *text;
 	size_t len;
-	int rc = path_of(file, state_dir);
+	int rc = path_of(file, state_dir, name);
 
 	if (!rc)
 		rc = file_load(file, NODES_FILE_MAX, &text, &len);
@@ -117,10 +117,10 @@ int nodes_file_load(const char *state_dir, uint64_t *node)
 	return rc;
 }
 
-int nodes_file_save(const char *state_dir, const uint64_t *node)
+int nodes_file_save(const char *state_dir, const char *name, const uint64_t *node)
 {
 	char file[PATH_MAX], text[NODES_FILE_MAX];
-	int rc = path_of(file, state_dir);
+	int rc = path_of(file, state_dir, name);
 
 	return rc ? rc : file_save(file, text, nodes_file_print(text, node));
 }

@@ -23,15 +23,19 @@ size_t nodes_file_print(char text[static NODES_FILE_MAX], const uint64_t *node);
 /* text may be hostile. 0, or -EINVAL: it is not a whole file of node words. */
 int nodes_file_parse(const char *text, size_t len, uint64_t *node);
 
+#define NODES_FILE_WORDS "nodes"
+/* Of nodes of kind "switch": the service of each, as id of its word (src/cluster/roles.c). */
+#define NODES_FILE_ROLES "roles"
+
 /*
- * Read the file of this directory. Returns 0; -ENOENT: no such file; -EINVAL: the file is damaged,
- * or no file of node words; another -errno: the file could not be read.
+ * Read the file of this name in this directory. Returns 0; -ENOENT: no such file; -EINVAL: the file
+ * is damaged, or no file of node words; another -errno: the file could not be read.
  */
-int nodes_file_load(const char *state_dir, uint64_t *node);
+int nodes_file_load(const char *state_dir, const char *name, uint64_t *node);
 /*
  * Replace the file. It may wait for the disk. Returns 0: the new words are on disk; or -errno: the
  * file has the words of before, or the new ones.
  */
-int nodes_file_save(const char *state_dir, const uint64_t *node);
+int nodes_file_save(const char *state_dir, const char *name, const uint64_t *node);
 
 #endif

@@ -424,7 +424,8 @@ int region_parse_node(const void *copy, struct region_node *out)
 	if (rc)
 		return rc;
 	memcpy(&n, copy, sizeof(n));
-	if (n.node >= REGION_NODES_MAX || n.service > REGION_SERVICES_MAX)
+	if (n.node >= REGION_NODES_MAX || n.service > REGION_SERVICES_MAX ||
+	    n.from > REGION_SERVICES_MAX)
 		return -ERANGE;
 	if (clean_text(n.name, sizeof(n.name)))
 		return -EPROTO;

@@ -221,7 +221,7 @@ holds 'it is simulated, and was busy' \
 good 'a guest that is not there is named' '^none +xen2 +nobody +unread .* the guest nobody does not run on xen2$' resex 1 load-list
 good 'and in detail' '^number at its host +3$' resex 3 load-show n2
 fails 2 resex 'there is no node "n9": see resex node-list' resex 1 load-show n9
-good 'node-list' '^n2 +3 +xen2 +- +web +s2 +fresh +-$' resex 1 node-list
+good 'node-list' '^n2 +3 +xen2 +- +web +s2 +fresh +- +-$' resex 1 node-list
 good 'a guest that serves nothing' '^g +9 +xen2 +bulk +- +- +' resex 1 node-list
 good 'balance-list' '^web +web +weights +observe +0 +0 +none +- .*/nonexistent/haproxy.sock' resex 1 balance-list
 good 'and its servers' '^s2 +n2 +no +- +- +- +0 +0 +0$' resex 1 balance-list -v

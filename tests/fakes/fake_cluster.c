@@ -342,6 +342,13 @@ int cluster_reconf_set(struct cluster *c, enum cluster_reconf_mode mode)
 	return c->break_rc;
 }
 
+const char *cluster_role_note(const struct cluster *c, uint32_t i)
+{
+	(void)c;
+	(void)i;
+	return "";
+}
+
 enum cluster_reconf_mode cluster_reconf_mode(const struct cluster *c)
 {
 	return c->reconf_mode;

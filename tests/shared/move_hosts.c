@@ -133,7 +133,7 @@ static uint16_t begins(uint32_t node)
 
 static int save_nodes(const struct me *m)
 {
-	return m->state_dir[0] ? nodes_file_save(m->state_dir, m->file) : 0;
+	return m->state_dir[0] ? nodes_file_save(m->state_dir, NODES_FILE_WORDS, m->file) : 0;
 }
 
 /* m->file: the words to begin with, which are saved. */
@@ -150,7 +150,7 @@ static int begin_nodes(struct me *m, const struct host_process_conf *c)
 			 c->self);
 		if (mkdir(m->state_dir, 0700) && errno != EEXIST)
 			return -errno;
-		rc = nodes_file_load(m->state_dir, file);
+		rc = nodes_file_load(m->state_dir, NODES_FILE_WORDS, file);
 	}
 	if (keep_begin(m->file, rc ? NULL : file, service, c->generation == 1 || !m->state_dir[0]))
 		return save_nodes(m);

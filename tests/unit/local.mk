@@ -143,7 +143,7 @@ UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sa
 	tests/unit/test_agree tests/unit/test_cluster_reload \
 	tests/unit/test_cluster tests/unit/test_cluster_claims tests/unit/test_cluster_loads tests/unit/test_cluster_locks tests/unit/test_cluster_thread \
 	tests/unit/test_cluster_moves tests/unit/test_cluster_history tests/unit/test_cluster_words \
-	tests/unit/test_balancer tests/unit/test_cluster_balance tests/unit/test_cluster_balances tests/unit/test_cluster_agent \
+	tests/unit/test_balancer tests/unit/test_cluster_balance tests/unit/test_cluster_balances tests/unit/test_cluster_roles tests/unit/test_cluster_agent \
 	tests/unit/test_cluster_reconf \
 	tests/unit/test_guests_rings tests/unit/test_guests_store tests/unit/test_guests_sim tests/unit/test_guests_log \
 	tests/unit/test_guests_caps tests/unit/test_own tests/unit/test_control_proto tests/unit/test_control_cmds \
@@ -229,6 +229,8 @@ tests_unit_test_cluster_reconf_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a 
 BALANCES_RIG = tests/unit/balances_rig.h tests/fakes/fake_haproxy.c tests/fakes/fake_haproxy.h $(CLUSTER_RIG)
 tests_unit_test_cluster_agent_SOURCES = tests/unit/test_cluster_agent.c $(BALANCES_RIG)
 tests_unit_test_cluster_agent_LDADD = $(GUESTS_LIBS)
+tests_unit_test_cluster_roles_SOURCES = tests/unit/test_cluster_roles.c $(BALANCES_RIG)
+tests_unit_test_cluster_roles_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_balances_SOURCES = tests/unit/test_cluster_balances.c $(BALANCES_RIG)
 tests_unit_test_cluster_balances_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_moves_SOURCES = tests/unit/test_cluster_moves.c $(CLUSTER_RIG)
@@ -528,7 +530,7 @@ endif
 
 if CMOCKA
 UNIT_PROTO = tests/unit/test_act_agent tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_decide tests/unit/test_decide_chain \
-	tests/unit/test_decide_past tests/unit/test_decide_prop tests/unit/test_haproxy_text tests/unit/test_hook_deadline tests/unit/test_hook_exec tests/unit/test_hook_guest tests/unit/test_keep tests/unit/test_lock \
+	tests/unit/test_decide_past tests/unit/test_decide_prop tests/unit/test_haproxy_text tests/unit/test_hook_deadline tests/unit/test_hook_exec tests/unit/test_hook_guest tests/unit/test_keep tests/unit/test_role tests/unit/test_lock \
 	tests/unit/test_move tests/unit/test_move_locks tests/unit/test_move_sweep tests/unit/test_move_wish
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
@@ -559,6 +561,8 @@ tests_unit_test_decide_past_SOURCES = tests/unit/test_decide_past.c tests/unit/d
 tests_unit_test_decide_past_LDADD = libreconf.a $(UNIT_LIBS)
 tests_unit_test_decide_prop_SOURCES = tests/unit/test_decide_prop.c tests/unit/decide_rig.h tests/unit/prop.h
 tests_unit_test_decide_prop_LDADD = libreconf.a $(UNIT_LIBS)
+tests_unit_test_role_SOURCES = tests/unit/test_role.c
+tests_unit_test_role_LDADD = libreconf.a $(UNIT_LIBS)
 tests_unit_test_keep_SOURCES = tests/unit/test_keep.c tests/unit/prop.h tests/unit/shared_rig.h
 tests_unit_test_keep_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_lock_SOURCES = tests/unit/test_lock.c tests/unit/steps.h tests/unit/lock_rig.h tests/unit/prop.h \

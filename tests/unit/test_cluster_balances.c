@@ -542,9 +542,6 @@ RIG_TEST(reload__without_a_node_or_a_service__restores_its_servers)
 #define ONLY_MAIL                                                                                  \
 	"{\"name\": \"n3\", \"number\": 3, \"host\": \"xen3\", \"service\": \"mail\", "            \
 	"\"server\": \"s3\", \"only\": [\"mail\"]}"
-#define SWITCH                                                                                     \
-	"{\"name\": \"n3\", \"number\": 3, \"host\": \"xen3\", \"service\": \"mail\", "            \
-	"\"kind\": \"switch\"}"
 #define BOTH_OF(moved, mode)                                                                       \
 	moved ", \"balance\": [{\"service\": \"web\", \"backend\": \"be\", " mode "}, "            \
 	      "{\"service\": \"mail\", \"backend\": \"mb\", " mode "}]"
@@ -651,10 +648,4 @@ RIG_TEST(node__that_may_not_serve_a_service__is_no_server_of_it)
 		s->at[i].c->worker.fill.filler = NULL;
 	}
 	site_until(s, cluster_move(s->at[1].c, 2, 0, s->now, &ticket, why) == -EACCES);
-	for (int i = 1; i <= SITES; i++) {
-		assert_int_equal(site_reload(s, i, SITES, MOVED_OF(SWITCH), SITE_SERVICES, &ticket),
-				 0);
-		site_until(s, cluster_reload_result(s->at[i].c, ticket) == 0);
-	}
-	site_until(s, cluster_move(s->at[1].c, 2, 0, s->now, &ticket, why) == -ENOSYS);
 }

@@ -26,7 +26,15 @@
 	", \"nodes\": [" NODE("1", IN("web") FULL_1) ", " NODE("2", FULL_2) ", " NODE("3", "") "]"
 #define FULL_RECONF                                                                                \
 	"\"mode\": \"observe\", \"S\": \"60s\", \"T\": \"3600s\", \"rest\": \"0s\", "              \
-	"\"freeze\": \"1s\", \"margin\": \"500%\", \"budget\": \"1000/h\""
+	"\"freeze\": \"1s\", \"margin\": \"500%\", \"budget\": \"1000/h\", "                       \
+	"\"hook\": \"/h\", \"hook_timeout\": \"3600s\", \"give_up\": \"0s\""
+
+#define HOST_NODE                                                                                  \
+	", \"nodes\": [{\"name\": \"n1\", \"number\": 1, \"host\": \"xen1\", "                     \
+	"\"service\": \"web\", \"kind\": \"switch\"}, " N2 ", " N3 "]"
+#define BY_AGENT                                                                                   \
+	", \"balance\": [{\"service\": \"web\", \"by\": \"agent\", \"port\": 7778, "               \
+	"\"service_time\": \"5ms\"}]"
 
 RIG_TEST(defaults__of_each_key__are_the_man_pages)
 {
@@ -55,6 +63,9 @@ RIG_TEST(defaults__of_each_key__are_the_man_pages)
 	assert_int_equal(c->reconf.margin, 200);
 	assert_int_equal(c->reconf.budget, 6);
 	assert_int_equal(c->reconf.budget_ns, 60 * NS_PER_S);
+	assert_string_equal(c->reconf.hook, "");
+	assert_int_equal(c->reconf.hook_timeout_ns, 30 * NS_PER_S);
+	assert_int_equal(c->reconf.give_up_ns, 120 * NS_PER_S);
 	take(c, OF_RECONF("\"mode\": \"act\""), "xen1");
 	assert_int_equal(c->reconf.mode, RECONF_ACT);
 }
@@ -80,6 +91,9 @@ RIG_TEST(all_keys__given__are_taken)
 	assert_int_equal(c->reconf.margin, 5000);
 	assert_int_equal(c->reconf.budget, 1000);
 	assert_int_equal(c->reconf.budget_ns, 3600 * NS_PER_S);
+	assert_string_equal(c->reconf.hook, "/h");
+	assert_int_equal(c->reconf.hook_timeout_ns, 3600 * NS_PER_S);
+	assert_int_equal(c->reconf.give_up_ns, 0);
 }
 
 /* A file of a release without these keys is accepted, and the values are in order. */
@@ -166,8 +180,20 @@ RIG_TEST(reconf__that_cannot_be__is_refused_with_place_and_remedy)
 		const char *text, *said;
 	} rows[] = {
 		{ OF_RECONF("\"mode\": \"acts\""), "write one of \"observe\", \"act\"" },
-		{ HEAD TWO(FULL_WEB) FULL_NODES RECONF("\"mode\": \"act\"") "}",
-		  "node \"n1\" is of kind \"switch\": write \"observe\", or another kind" },
+		{ HEAD TWO(FULL_WEB) HOST_NODE RECONF("") "}",
+		  "node \"n1\" is of kind \"switch\", and nothing prepares it for another service: "
+		  "write \"hook\", the path of a program, or kind \"both\"" },
+		{ HEAD TWO(FULL_WEB) FULL_NODES BY_AGENT RECONF("\"hook\": \"/h\"") "}",
+		  "its node \"n1\" is of kind \"switch\", and with by \"agent\" nobody knows when "
+		  "the "
+		  "requests at it have ended: write by \"weights\"" },
+		{ OF_RECONF("\"hook\": \"h\""),
+		  "hook \"h\" does not begin with /: write the whole path of a program" },
+		{ OF_RECONF("\"hook_timeout\": \"99ms\""), "from 100ms to 3600s" },
+		{ OF_RECONF("\"hook_timeout\": \"5s\", \"give_up\": \"5s\""),
+		  "give_up 5s is not above hook_timeout, 5s, so a node would be moved back while "
+		  "it "
+		  "is prepared: write more, or 0s for never" },
 		{ OF_RECONF("\"t\": \"5s\""), "unknown key \"t\"" },
 		{ OF_RECONF("\"S\": \"9999us\""), "from 10ms to 60s" },
 		{ OF_RECONF("\"S\": \"49ms\""),

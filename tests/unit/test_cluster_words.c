@@ -58,7 +58,7 @@ static uint64_t on_disk(struct sites *s, uint32_t node)
 {
 	uint64_t file[REGION_NODES_MAX];
 
-	assert_int_equal(nodes_file_load(s->at[1].g->dir.path, file), 0);
+	assert_int_equal(nodes_file_load(s->at[1].g->dir.path, NODES_FILE_WORDS, file), 0);
 	return file[node];
 }
 

@@ -151,7 +151,6 @@ WITH_CALL(move__refused__says_why_and_what_to_do)
 		{ -EBUSY, 0, RESEX_BUSY, "try again" },
 		{ -EALREADY, 0, RESEX_FAILURE, "n1 serves web already" },
 		{ -EACCES, 0, RESEX_FAILURE, "n1 may not serve web: see its \"only\"" },
-		{ -ENOSYS, 0, RESEX_FAILURE, "n1 is of \"kind\": \"switch\"" },
 		{ -ENODATA, 0, RESEX_FAILURE, "is not known: see resex node-list" },
 		{ 0, -EAGAIN, RESEX_BUSY, "try again" },
 		{ 0, -EPERM, RESEX_FAILURE, "no quorum" },
@@ -190,8 +189,6 @@ WITH_CALL(reconf_set__a_mode__is_shown__and_others_are_refused)
 	assert_fails(*state, "reconf-set", "'mode':'on'", RESEX_USAGE,
 		     "mode is \"on\": give observe, act or pause");
 	assert_fails(*state, "reconf-set", "", RESEX_USAGE, "give observe, act or pause");
-	c->break_rc = -ENOSYS;
-	assert_fails(*state, "reconf-set", "'mode':'act'", RESEX_FAILURE, "\"kind\": \"switch\"");
 	c->break_rc = -EOPNOTSUPP;
 	assert_fails(*state, "reconf-set", "'mode':'act'", RESEX_FAILURE, "has no \"reconf\"");
 }

@@ -31,9 +31,9 @@ TEST(nodes_file__saved__comes_back)
 	tmp_open(&dir);
 	for (int i = 0; i < 20; i++) {
 		draw(&p, node);
-		assert_int_equal(nodes_file_save(dir.path, node), 0);
+		assert_int_equal(nodes_file_save(dir.path, NODES_FILE_WORDS, node), 0);
 		memset(back, 0xff, sizeof(back));
-		assert_int_equal(nodes_file_load(dir.path, back), 0);
+		assert_int_equal(nodes_file_load(dir.path, NODES_FILE_WORDS, back), 0);
 		assert_memory_equal(back, node, sizeof(node));
 	}
 	tmp_close(&dir);
@@ -58,12 +58,12 @@ TEST(nodes_file__there_is_none__is_told_from_one_that_is_not_whole)
 	struct tmpdir dir;
 
 	tmp_open(&dir);
-	assert_int_equal(nodes_file_load(dir.path, node), -ENOENT);
+	assert_int_equal(nodes_file_load(dir.path, NODES_FILE_WORDS, node), -ENOENT);
 	tmp_write(&dir, "nodes", "");
-	assert_int_equal(nodes_file_load(dir.path, node), -EINVAL);
+	assert_int_equal(nodes_file_load(dir.path, NODES_FILE_WORDS, node), -EINVAL);
 	memset(longer, 'x', sizeof(longer) - 1);
 	tmp_write(&dir, "nodes", longer);
-	assert_int_equal(nodes_file_load(dir.path, node), -EINVAL);
+	assert_int_equal(nodes_file_load(dir.path, NODES_FILE_WORDS, node), -EINVAL);
 	tmp_close(&dir);
 }
 

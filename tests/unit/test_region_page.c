@@ -178,9 +178,11 @@ TEST(page__guest__is_as_in_the_header)
 TEST(page__node_and_service__are_as_in_the_header)
 {
 	static const struct field node[] = {
-		FIELD(region_node, node), FIELD(region_node, flags),
-		FIELD(region_node, load), FIELD(region_node, service),
-		FIELD(region_node, name), FIELD(region_node, reserved),
+		FIELD(region_node, node),     FIELD(region_node, flags),
+		FIELD(region_node, load),     FIELD(region_node, service),
+		FIELD(region_node, name),     FIELD(region_node, ready),
+		FIELD(region_node, phase),    FIELD(region_node, from),
+		FIELD(region_node, reserved),
 	};
 	static const struct field service[] = {
 		FIELD(region_service, service),	  FIELD(region_service, minimum),

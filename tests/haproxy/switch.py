@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""switch: three resexd over shm, on simulated hosts, move nodes of kind "switch" between the backends of a real HAProxy.
+
+A node is an HTTP server that serves one service at a time: the hook of its host makes it serve another one. Each reply
+names the service that the node serves. No request may fail, and none may be answered for another service, while nodes
+move, hooks fail, and resexd and HAProxy are killed and started again. MOVES of them. Exit: 0, 1, or 77 when there is no
+haproxy (1 when CI=true).
+"""
+import http.client
+import http.server
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from common import Failed, ask, expect, free_ports, until
+
+MOVES = 300 if os.environ.get("RESEX_DEEP") else 12
+SCAN_S = 0.05
+SERVICES = ["web", "mail"]
+HOSTS = 3
+NODES = ["n1", "n2", "n3", "n4"]  # n1 to n3: the hosts; n4: a guest of the third
+HOOK = """#!/bin/sh
+# hook ACTION NODE FROM TO: the server of NODE reads its service from a file, which is gone while it changes.
+set -eu
+dir=%s/roles
+case $1 in
+switch)
+	echo "$*" >>$dir/../hooks
+	[ ! -e $dir/../hook-fails ] || { echo "no room for $4 on $2" >&2; exit 3; }
+	rm -f $dir/$2
+	sleep 0.05
+	echo $4 >$dir/$2.new
+	mv $dir/$2.new $dir/$2 ;;
+check)
+	[ "$(cat $dir/$2)" = $4 ] ;;
+esac
+"""
+
+
+def serve(port, path):
+    """A node: its reply is its service; 503 while it is prepared for another one."""
+    class Node(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        wbufsize = -1
+
+        def do_GET(self):
+            try:
+                with open(path) as f:
+                    said, status = f.read().strip(), 200
+            except OSError:
+                said, status = "changes", 503
+            if self.path == "/slow":
+                time.sleep(1)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said.encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Node)
+    server.handle_error = lambda *_: None  # HAProxy closes connections when it ends
+    server.serve_forever()
+
+
+class Bed:
+    def __init__(self, top, build):
+        self.top, self.build, self.made = top, build, []
+        self.port = dict(zip(SERVICES, free_ports(2)))
+        self.socket = top + "/haproxy.sock"
+        self.first = {n: SERVICES[i % 2] for i, n in enumerate(NODES)}
+        os.makedirs(top + "/roles")
+        os.mkdir(top + "/shm")
+        with open(os.open(top + "/hook", os.O_WRONLY | os.O_CREAT, 0o755), "w") as f:
+            f.write(HOOK % top)
+        ports = dict(zip(NODES, free_ports(len(NODES))))
+        for n, port in ports.items():
+            with open("%s/roles/%s" % (top, n), "w") as f:
+                f.write(self.first[n] + "\n")
+            if os.fork() == 0:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                serve(port, "%s/roles/%s" % (top, n))
+        self.write_haproxy(ports)
+        self.haproxy = self.start_haproxy()
+        self.host = {n: self.start_host(n) for n in range(1, HOSTS + 1)}
+
+    def write_haproxy(self, ports):
+        with open(self.top + "/haproxy.cfg", "w") as f:
+            f.write("global\n stats socket %s level admin\n maxconn 500\ndefaults\n mode http\n timeout connect 2s\n"
+                    " timeout client 9s\n timeout server 9s\n timeout queue 9s\n retries 0\n" % self.socket)
+            for service, port in self.port.items():
+                f.write("frontend f%s\n bind 127.0.0.1:%d\n default_backend %s\nbackend %s\n balance roundrobin\n"
+                        % (service, port, service, service))
+                for name, at in ports.items():
+                    f.write(" server %s 127.0.0.1:%d disabled\n" % (name, at))
+
+    def start_haproxy(self):
+        p = subprocess.Popen(["haproxy", "-f", self.top + "/haproxy.cfg"], stderr=subprocess.DEVNULL)
+        self.made.append(p)
+        return p
+
+    def start_host(self, n):
+        d = "%s/%d" % (self.top, n)
+        os.makedirs(d, exist_ok=True)
+        node = [{"name": name, "number": i, "host": "xen%d" % min(i + 1, 3), "service": self.first[name],
+                 "kind": "switch"} for i, name in enumerate(NODES)]
+        node[3]["guest"] = "bulk"
+        cluster = {"cluster": "moves", "host": "xen%d" % n, "transport": "shm", "key_file": d + "/key",
+                   "heartbeat": "50ms", "scan": "%dms" % (1000 * SCAN_S), "timeout": "500ms", "hold": "500ms",
+                   "hosts": [{"name": "xen%d" % i, "number": i, "address": self.top + "/shm"}
+                             for i in range(1, HOSTS + 1)],
+                   "services": [{"name": s, "number": i + 1, "balancers": ["xen1", "xen2"],
+                                "high": 1000000}  # nothing moves for its load
+                                for i, s in enumerate(SERVICES)],
+                   "nodes": node,
+                   "reconf": {"mode": "act", "T": "2s", "rest": "0s", "hook": self.top + "/hook", "hook_timeout": "2s",
+                              "give_up": "4s"}}
+        if n == 1:
+            cluster["balance"] = [{"service": s, "socket": self.socket, "mode": "act"} for s in SERVICES]
+        daemon = {"links": [{"name": "sim0", "rate": "1GiB/s"}], "lock_memory": False, "socket": d + "/sock",
+                  "state_dir": d + "/state", "lock_file": d + "/lock", "cluster_file": d + "/cluster.json"}
+        with open(os.open(d + "/key", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as f:
+            f.write("0123456789abcdef" * 4 + "\n")
+        for name, what in (("cluster", cluster), ("c", daemon)):
+            with open("%s/%s.json" % (d, name), "w") as f:
+                json.dump(what, f)
+        with open(d + "/log", "a") as log:
+            p = subprocess.Popen([self.build + "/resexd", "--hv", "sim", "-c", d + "/c.json"], stderr=log)
+        self.made.append(p)
+        return p
+
+    def restart(self, n):
+        self.host[n].kill()
+        self.host[n].wait()
+        self.host[n] = self.start_host(n)
+
+    def resex(self, n, *words):
+        return subprocess.run([self.build + "/resex", "-s", "%s/%d/sock" % (self.top, n)] + list(words),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def move(self, node, service):
+        said = [""]
+
+        def is_moved():
+            r = self.resex(1, "move", node, service)
+            said[0] = r.stderr
+            return r.returncode == 0
+        until(is_moved, lambda: "a move of %s to %s: %s" % (node, service, said[0]))
+
+    def nodes(self, n=1):
+        r = self.resex(n, "-j", "node-list")
+        return {v["node"]: v for v in json.loads(r.stdout)["nodes"]} if r.returncode == 0 else {}
+
+    def ready(self, node, service):
+        """As all hosts see it, and as HAProxy does."""
+        def is_ready():
+            seen = [self.nodes(n).get(node, {}) for n in range(1, HOSTS + 1)]
+            return all(s.get("service") == service and s.get("phase") == "ready" for s in seen) and \
+                node in self.serving(service)
+        until(is_ready, lambda: "%s is ready for %s: %s" % (node, service, self.nodes().get(node)))
+
+    def serving(self, service):
+        said = ask(self.socket, "show servers state %s" % service)
+        return {r.split()[3] for r in said.splitlines()[2:] if r and not int(r.split()[6]) & 0x09}
+
+    def close(self):
+        for p in self.made:
+            p.terminate()
+        for p in self.made:
+            p.wait()
+
+
+class Load(threading.Thread):
+    """Requests of one service until stop. wrong: what was answered for another one, or failed."""
+    def __init__(self, bed, service, path="/"):
+        super().__init__(daemon=True)
+        self.bed, self.service, self.path, self.stop = bed, service, path, False
+        self.requests, self.wrong, self.excused = 0, [], False
+        self.start()
+
+    def run(self):
+        c = http.client.HTTPConnection("127.0.0.1", self.bed.port[self.service], timeout=9)
+        while not self.stop:
+            try:
+                c.request("GET", self.path)
+                r = c.getresponse()
+                said = (r.status, r.read().decode())
+            except (OSError, http.client.HTTPException) as e:
+                said = ("error", repr(e))
+                c.close()
+            self.requests += 1
+            if said != (200, self.service) and not self.excused:
+                self.wrong.append((time.strftime("%X"), self.service) + tuple(said))
+        c.close()
+
+
+def shuffle(bed, moves):
+    """n2 and n3 to and fro; n1 and n4 stay, so that each service has a node."""
+    at = dict(bed.first)
+    for i in range(moves):
+        node = ["n2", "n3"][i % 2]
+        at[node] = SERVICES[1 - SERVICES.index(at[node])]
+        bed.move(node, at[node])
+        bed.ready(node, at[node])
+    return at
+
+
+def restarts(bed, at):
+    """Of each resexd while a node of the third host changes."""
+    for n in range(1, HOSTS + 1):
+        at["n3"] = SERVICES[1 - SERVICES.index(at["n3"])]
+        bed.move("n3", at["n3"])
+        # Before, a crash of its host undoes the move.
+        until(lambda: (lambda s: s.get("kept") and s["service"] == at["n3"])(bed.nodes().get("n3", {})),
+              "the move of n3 is saved")
+        bed.restart(n)
+        bed.ready("n3", at["n3"])
+
+
+def undone(bed, at):
+    """The hook fails: the node serves neither, and is moved back after give_up, once the hook can."""
+    target = SERVICES[1 - SERVICES.index(at["n2"])]
+    open(bed.top + "/hook-fails", "w").close()
+    bed.move("n2", target)
+    until(lambda: "no room for" in bed.nodes(2).get("n2", {}).get("note", ""),
+          lambda: "node-list says why: %s" % bed.nodes(2).get("n2"))
+    until(lambda: bed.nodes().get("n2", {}).get("service") == at["n2"],
+          lambda: "n2 goes back: %s; %s" % (bed.nodes().get("n2"), bed.resex(1, "history").stdout))
+    os.unlink(bed.top + "/hook-fails")
+    bed.ready("n2", at["n2"])
+    said = bed.resex(1, "-j", "history").stdout
+    expect(json.loads(said)["moves"][-1]["why"] == "undo", "the history says why", said)
+
+
+def damaged(bed, at):
+    """What n3 serves is not known: it is asked, and serves all the time."""
+    bed.host[3].kill()
+    bed.host[3].wait()
+    with open(bed.top + "/3/state/roles", "w") as f:
+        f.write("resex nodes 1\n")
+    os.truncate(bed.top + "/hooks", 0)
+    bed.host[3] = bed.start_host(3)
+    bed.ready("n3", at["n3"])
+    with open(bed.top + "/hooks") as f:
+        said = f.read()
+    expect(not said, "the hook did not switch again", said)
+
+
+def run(top, build):
+    bed = Bed(top, build)
+    loads = []
+    try:
+        for node, service in bed.first.items():
+            bed.ready(node, service)
+        loads = [Load(bed, s, p) for s in SERVICES for p in ("/", "/", "/slow")]
+        began = time.monotonic()
+        at = shuffle(bed, MOVES)
+        took = time.monotonic() - began
+        restarts(bed, at)
+        undone(bed, at)
+        damaged(bed, at)
+        time.sleep(0.5)
+        wrong = [w for load in loads for w in load.wrong]
+        expect(not wrong, "requests that failed, or were answered for another service", len(wrong), wrong[:5])
+        print("pass: %d moves of kind switch in %.1f s, restarts and hooks that fail: %d requests, 0 wrong"
+              % (MOVES, took, sum(load.requests for load in loads)))
+        return 0
+    except Failed as e:
+        print("FAIL: %s" % e)
+        for n in range(1, HOSTS + 1):
+            print("host %d:\n%s%s" % (n, bed.resex(n, "node-list").stdout, "\n".join(
+                e for e in bed.resex(n, "events", "-n", "1000").stdout.splitlines() if " reconf " in e)))
+        print("wrong:", [w for load in loads for w in load.wrong][:5])
+        return 1
+    finally:
+        for load in loads:
+            load.stop = True
+        for load in loads:
+            load.join()
+        bed.close()
+
+
+def main():
+    os.setpgid(0, 0)
+    if not shutil.which("haproxy"):
+        print("SKIP: no haproxy; on Debian: apt-get install haproxy")
+        return 1 if os.environ.get("CI") == "true" else 77
+    top = tempfile.mkdtemp(prefix="resex-switch-")
+    rc = 1
+    try:
+        rc = run(top, os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "."))
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.killpg(0, signal.SIGTERM)  # the nodes
+        if rc == 0:
+            shutil.rmtree(top, ignore_errors=True)
+        else:
+            print("left in %s" % top)
+    return rc
+
+
+if __name__ == "__main__":
+    sys.exit(main())
