@@ -107,7 +107,40 @@ static void set_time(json_t *move)
 	json_object_set_new(move, "time", json_string(local_time(ns, when)));
 }
 
-static void print_history(json_t *r)
+/* One line a member: also a narrow terminal has room for all. */
+static void print_move(const json_t *move)
+{
+	static const struct column fields[] = {
+		{ "time", "time", 1 },
+		{ "node", "node", 1 },
+		{ "from", "from", 1 },
+		{ "to", "to", 1 },
+		{ "outcome", "outcome", 1 },
+		{ "by", "by", 1 },
+		{ "why", "why", 1 },
+		{ "host that decided", "host", 1 },
+		{ "load of to was high for (ms)", "high_ms", 1 },
+		{ "load of to, before (1/1000)", "to_before", 1 },
+		{ "  predicted", "to_predicted", 1 },
+		{ "  seen later", "to_seen", 1 },
+		{ "load of from, before", "from_before", 1 },
+		{ "  predicted", "from_predicted", 1 },
+		{ "  seen later", "from_seen", 1 },
+		{ "fence of to's lock", "to_fence", 1 },
+		{ "fence of from's lock", "from_fence", 1 },
+		{ "other balancers notified", "told", 1 },
+		{ "locks held after (us)", "held_us", 1 },
+		{ "words read", "read_us", 1 },
+		{ "balancers notified", "told_us", 1 },
+		{ "word changed", "moved_us", 1 },
+		{ "locks released", "released_us", 1 },
+		{ 0 },
+	};
+
+	table_card(stdout, move, fields);
+}
+
+static void print_moves(const json_t *moves)
 {
 	static const struct column cols[] = {
 		{ "TIME", "time", 1 },
@@ -124,13 +157,25 @@ static void print_history(json_t *r)
 		{ "SEEN", "from_seen", 0 },
 		{ 0 },
 	};
+
+	table_print(stdout, moves, cols);
+}
+
+static void print_history(json_t *r, bool verbose)
+{
 	json_t *moves = json_object_get(r, "moves"), *m;
 	const char *note = json_string_value(json_object_get(r, "note"));
 	size_t i;
 
-	json_array_foreach(moves, i, m)
+	json_array_foreach(moves, i, m) {
 		set_time(m);
-	table_print(stdout, moves, cols);
+		if (verbose && i)
+			putchar('\n');
+		if (verbose)
+			print_move(m);
+	}
+	if (!verbose)
+		print_moves(moves);
 	if (note && *note)
 		fprintf(stderr, "resex: %s\n", note);
 }
@@ -153,7 +198,7 @@ int run_history(struct cli *c)
 				    json_integer(clock_wall_ns() - seconds * 1000000000));
 	rc = request_reply(c, "history", params, &r);
 	if (!rc && r)
-		print_history(r);
+		print_history(r, c->options.verbose);
 	json_decref(r);
 	return rc;
 }

@@ -218,6 +218,12 @@ struct cluster_move {
 	int64_t taker_before, donor_before, taker_predicted, donor_predicted;
 	int64_t taker_seen, donor_seen; /* 5 T later; -1: not yet, or not known */
 	int64_t seen_wall_ns;		/* when; 0: not yet */
+	char host[REGION_NAME];		/* that decided, or got the order; "": not known */
+	/* Of both locks, as resex lock-list shows them; "": they were not held. */
+	char taker_fence[24], donor_fence[24];
+	int64_t told; /* other balancers that were notified; -1: none of this is known */
+	/* ns since the move was asked for, by a clock that is never set; -1: not reached. */
+	int64_t held_ns, read_ns, told_ns, moved_ns, released_ns;
 };
 
 /*

@@ -237,8 +237,15 @@ static struct cluster_move *note_move(struct reconf *r, const struct decide_plan
 				  .taker_predicted = known_load(p->taker_after),
 				  .donor_predicted = known_load(p->donor_after),
 				  .taker_seen = -1,
-				  .donor_seen = -1 };
+				  .donor_seen = -1,
+				  .told = -1,
+				  .held_ns = -1,
+				  .read_ns = -1,
+				  .told_ns = -1,
+				  .moved_ns = -1,
+				  .released_ns = -1 };
 
+	strcpy(m.host, conf->host[conf->self].name);
 	strcpy(m.node, conf->node[p->step[0].node].name);
 	strcpy(m.donor, conf->service[p->step[0].donor].name);
 	strcpy(m.taker, conf->service[p->step[0].taker].name);
@@ -330,11 +337,45 @@ static uint32_t index_of(const struct reconf *r, const char *service)
 	return (uint32_t)(cluster_service_find(r->conf, service) - r->conf->service);
 }
 
+/* As resex lock-list shows it. */
+static void put_fence(uint64_t seq, char text[static 24])
+{
+	snprintf(text, 24, "%u.%u", region_seq_epoch(seq), region_seq_count(seq));
+}
+
+static int64_t phase_ns(const struct move_copy *c, enum move_phase p)
+{
+	return c->trace.at[p].ns < 0 ? -1 : mono_sub(c->trace.at[p], c->asked);
+}
+
+/* A move that was refused at once has no trace. */
+static void take_trace(struct reconf *r, uint64_t ticket, struct cluster_move *m)
+{
+	struct move_copies *all = &r->x->moved;
+	const struct move_copy *c;
+
+	spsc_latest_get(&all->at);
+	c = &all->copy[all->at.front];
+	if (c->ticket != ticket)
+		return;
+	m->held_ns = phase_ns(c, MOVE_HELD);
+	m->read_ns = phase_ns(c, MOVE_READ);
+	m->told_ns = phase_ns(c, MOVE_TOLD);
+	m->moved_ns = phase_ns(c, MOVE_ACTED);
+	m->released_ns = phase_ns(c, MOVE_ENDED);
+	m->told = c->trace.told;
+	if (m->held_ns < 0)
+		return;
+	put_fence(c->trace.fence[0], m->taker_fence);
+	put_fence(c->trace.fence[1], m->donor_fence);
+}
+
 void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns)
 {
 	struct asked_move *a = &r->asked;
 	int rc = a->ticket ? mail_result(&r->x->mail, a->ticket) : -EINPROGRESS;
 	struct cluster_move *m = a->move;
+	uint64_t ticket = a->ticket;
 
 	if (rc == -EINPROGRESS)
 		return;
@@ -344,6 +385,7 @@ void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns)
 	if (m->id != a->id) /* so many moves came meanwhile */
 		return;
 	strcpy(m->outcome, outcome_of(rc));
+	take_trace(r, ticket, m);
 	history_changed(r->history, m);
 	if (!rc)
 		watch_later(r, m, a->taker, index_of(r, m->donor), now);

@@ -343,6 +343,28 @@ int cmd_reconf_set(struct call *c, const json_t *params, json_t **result)
 
 /* --- history ---------------------------------------------------------------------------------- */
 
+/* us since the move was asked for. */
+static void put_phases(json_t *o, const struct cluster_move *m)
+{
+	const struct {
+		const char *key;
+		int64_t ns;
+	} phase[] = { { "held_us", m->held_ns },
+		      { "read_us", m->read_ns },
+		      { "told_us", m->told_ns },
+		      { "moved_us", m->moved_ns },
+		      { "released_us", m->released_ns } };
+
+	for (size_t i = 0; i < sizeof(phase) / sizeof(phase[0]); i++)
+		json_object_set_new(o, phase[i].key,
+				    value_us((uint64_t)phase[i].ns, phase[i].ns >= 0));
+}
+
+static void put_known_name(json_t *o, const char *key, const char *name)
+{
+	put_name(o, key, *name ? name : NULL);
+}
+
 static json_t *move_row(const struct cluster_move *m)
 {
 	json_t *o = json_object();
@@ -363,6 +385,12 @@ static json_t *move_row(const struct cluster_move *m)
 	put_i(o, "from_seen", m->donor_seen);
 	json_object_set_new(o, "seen_ns",
 			    m->seen_wall_ns ? json_integer(m->seen_wall_ns) : json_null());
+	put_known_name(o, "host", m->host);
+	put_s(o, "by", strcmp(m->why, "order") ? "rule" : "operator");
+	put_known_name(o, "to_fence", m->taker_fence);
+	put_known_name(o, "from_fence", m->donor_fence);
+	put_i(o, "told", m->told);
+	put_phases(o, m);
 	return o;
 }
 

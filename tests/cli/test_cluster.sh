@@ -511,6 +511,13 @@ fails 1 resex 'resex: n2 is not moved: no service has a node to spare and less l
 fails 2 resex 'there is no node "n9": see resex node-list' resex 1 move n9 mail
 fails 2 resex 'move: exactly one node and one service are required' resex 1 move n3
 that 'it is in the history' until_says ' n3 +web +mail +order +moved ' resex 2 history
+that 'with all that is known of it' until_says '^fence of to.s lock +[0-9]+\.[0-9]+$' resex 2 history -v
+good 'also of its phases' '^locks released +[0-9.]+$' resex 2 history -v
+good 'and who decided' '^by +operator$' resex 2 history --verbose mail
+not_wide() { resex 2 history -v | awk 'length > 80 { exit 1 }'; }
+that 'in 80 columns' not_wide
+holds 'and for programs' 'o["moves"][-1]["host"] == "xen2" and 0 < o["moves"][-1]["held_us"] < o["moves"][-1]["released_us"]' \
+	2 history
 that 'and in the events' until_says ' reconf +moved node n3 from web to mail \(order\)' resex 2 events
 good 'moves are paused' '^moves of nodes by this host: pause$' resex 2 reconf pause
 that 'which the list says' until_says 'an operator has paused it: resex reconf observe' resex 2 service-list

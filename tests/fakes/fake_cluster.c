@@ -105,10 +105,30 @@ static void add_balance(struct cluster *c)
 
 static void add_reconf(struct cluster *c)
 {
-	const struct cluster_move move = {
-		7,    3 * NS_PER_S, "n2", "mail", "web", "load", "observed",   5 * NS_PER_S,
-		1800, 200,	    900,  400,	  950,	 -1,	 30 * NS_PER_S
-	};
+	const struct cluster_move move = { .id = 7,
+					   .wall_ns = 3 * NS_PER_S,
+					   .node = "n2",
+					   .donor = "mail",
+					   .taker = "web",
+					   .why = "load",
+					   .outcome = "observed",
+					   .high_ns = 5 * NS_PER_S,
+					   .taker_before = 1800,
+					   .donor_before = 200,
+					   .taker_predicted = 900,
+					   .donor_predicted = 400,
+					   .taker_seen = 950,
+					   .donor_seen = -1,
+					   .seen_wall_ns = 30 * NS_PER_S,
+					   .host = "xen2",
+					   .taker_fence = "4.17",
+					   .donor_fence = "4.9",
+					   .told = 2,
+					   .held_ns = 1500,
+					   .read_ns = 2500,
+					   .told_ns = 3000,
+					   .moved_ns = 4000,
+					   .released_ns = 5000 };
 
 	c->service = (struct cluster_service_seen){ .here = true,
 						    .nodes = 3,
@@ -123,6 +143,11 @@ static void add_reconf(struct cluster *c)
 						    .donor_before = 200,
 						    .donor_predicted = 400 };
 	c->move[0] = c->move[1] = move;
+	memset(c->move[0].host, 0, sizeof(c->move[0].host));
+	c->move[0].taker_fence[0] = c->move[0].donor_fence[0] = 0;
+	c->move[0].told = c->move[0].held_ns = c->move[0].read_ns = c->move[0].told_ns = -1;
+	c->move[0].moved_ns = c->move[0].released_ns = -1;
+	strcpy(c->move[0].why, "order");
 	c->move[0].id = 8;
 	c->move[0].wall_ns = 4 * NS_PER_S;
 	strcpy(c->move[0].donor, "shop");

@@ -34,7 +34,7 @@ targets() {
 btf | src/load/btf.c | src/load/btf.c | 95 | src/load/btf.c | s/h.strings_length > len - h.strings)/0)/
 haproxy | src/reconf/haproxy_text.c | src/reconf/haproxy_text.c | 95 | src/reconf/haproxy_text.c | s/v <= (most - digit) \/ 10/v <= most/
 claim | src/load/agree.c src/load/claim.c src/load/index.c src/shared/record.c | src/load/agree.c src/load/claim.c | 95 | src/load/claim.c | s/r->busy_ns < was->busy_ns ||//
-history | src/cluster/history_line.c | src/cluster/history_line.c | 95 | src/cluster/history_line.c | s/json_string_length(v) >= size/json_string_length(v) > size/
+history | src/cluster/history_line.c | src/cluster/history_line.c | 95 | src/cluster/history_line.c | s/json_string_length(v) >= k->size/json_string_length(v) > k->size/
 hello | src/transport/front/hello.c | src/transport/front/hello.c | 90 | src/transport/front/hello.c | s/message + len - MAC, MAC);/message + len - MAC, 8);/
 httplog | src/lab/load_log.c src/util/file.c | src/lab/load_log.c | 85 | src/lab/load_log.c | s/if (w->end - s <= DATE + 1)/if (w->end - s <= DATE)/
 tcp | src/transport/front/hello.c src/transport/tcp/call.c src/transport/tcp/conn.c src/transport/tcp/serve.c src/transport/tcp/wire.c src/transport/front/address.c | src/transport/tcp/serve.c src/transport/tcp/wire.c | 90 | src/transport/tcp/serve.c | s/op->offset + op->len > r->bytes/op->offset > r->bytes/

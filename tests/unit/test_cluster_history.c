@@ -54,6 +54,15 @@ static const struct cluster_move example = {
 	.donor_predicted = 400,
 	.taker_seen = -1,
 	.donor_seen = -1,
+	.host = "xen1",
+	.taker_fence = "4.17",
+	.donor_fence = "4.9",
+	.told = 2,
+	.held_ns = 11,
+	.read_ns = 12,
+	.told_ns = 13,
+	.moved_ns = 14,
+	.released_ns = 15,
 };
 
 static off_t size_of(struct rig *r, const char *name)
@@ -159,6 +168,47 @@ TEST(line__of_another_form__is_refused)
 	assert_int_equal(parse_with("}", spaces), -EINVAL);
 	spaces[HISTORY_LINE_MAX - sizeof(good) + 2] = 0;
 	assert_int_equal(parse_with("}", spaces), 0);
+}
+
+TEST(line__of_an_earlier_release__is_read_and_what_it_lacks_is_not_known)
+{
+	struct cluster_move m;
+
+	assert_int_equal(history_parse(good, sizeof(good) - 1, &m), 0);
+	assert_string_equal(m.host, "");
+	assert_string_equal(m.taker_fence, "");
+	assert_true(m.told == -1 && m.held_ns == -1 && m.released_ns == -1);
+	assert_int_equal(parse_with("}", ",\"host\":\"xen2\",\"told\":0}"), 0);
+	assert_int_equal(parse_with("}", ",\"host\":2}"), -EINVAL);
+	assert_int_equal(parse_with("}", ",\"told\":\"2\"}"), -EINVAL);
+	assert_int_equal(parse_with("}", ",\"held_ns\":null}"), -EINVAL);
+	assert_int_equal(parse_with("}", ",\"donor_fence\":\"012345678901234567890123\"}"),
+			 -EINVAL);
+}
+
+TEST(line__with_the_longest_values__has_room)
+{
+	struct cluster_move m, again;
+	char *text;
+
+	memset(&m, 0, sizeof(m));
+	memset(m.node, 'x', sizeof(m.node) - 1);
+	memcpy(m.donor, m.node, sizeof(m.node));
+	memcpy(m.taker, m.node, sizeof(m.node));
+	memcpy(m.host, m.node, sizeof(m.node));
+	memset(m.why, 'x', sizeof(m.why) - 1);
+	memset(m.outcome, 'x', sizeof(m.outcome) - 1);
+	memset(m.taker_fence, '9', sizeof(m.taker_fence) - 1);
+	memset(m.donor_fence, '9', sizeof(m.donor_fence) - 1);
+	m.id = INT64_MAX;
+	m.wall_ns = m.high_ns = m.seen_wall_ns = m.told = m.held_ns = m.read_ns = INT64_MIN;
+	m.told_ns = m.moved_ns = m.released_ns = m.taker_before = m.donor_before = INT64_MIN;
+	m.taker_predicted = m.donor_predicted = m.taker_seen = m.donor_seen = INT64_MIN;
+	text = history_line(&m);
+	assert_in_range(strlen(text), 1, HISTORY_LINE_MAX);
+	assert_int_equal(history_parse(text, strlen(text), &again), 0);
+	assert_memory_equal(&m, &again, sizeof(m));
+	free(text);
 }
 
 RIG_TEST(lines__that_are_no_moves__are_counted_and_left_out)

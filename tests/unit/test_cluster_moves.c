@@ -148,6 +148,8 @@ RIG_TEST(service__high_for_t__would_get_the_node_that_is_least_loaded)
 	assert_in_range(m->donor_before, 195, 205);
 	assert_in_range(m->donor_predicted, 390, 410);
 	assert_int_equal(m->taker_seen, -1);
+	/* nothing was asked for */
+	assert_true(m->told == -1 && m->held_ns == -1 && m->released_ns == -1);
 	assert_true(site_has_event(s, 1, "reconf", "would move node n2 from mail to web"));
 	/* 5 T later the loads are noted, whatever they are then. */
 	load[1] = 600;
@@ -337,6 +339,18 @@ static bool ended(struct sites *s, const char *outcome)
 	return m && !strcmp(m->outcome, outcome);
 }
 
+/* As the lock's word has it, since the newest holder released it. */
+static void assert_fence(struct sites *s, uint32_t service, const char *fence)
+{
+	uint64_t seq;
+	char text[24];
+
+	sites_pass(s, 2 * SCAN);
+	seq = region_word_seq(site_lock(s, 1, service).word);
+	snprintf(text, sizeof(text), "%u.%u", region_seq_epoch(seq), region_seq_count(seq));
+	assert_string_equal(fence, text);
+}
+
 RIG_TEST(act__moves_the_node__all_hosts_see_it__and_it_stays_after_restarts)
 {
 	struct sites *s = open_sites(state, ACT);
@@ -350,6 +364,14 @@ RIG_TEST(act__moves_the_node__all_hosts_see_it__and_it_stays_after_restarts)
 	m = cluster_history(s->at[1].c, 0);
 	assert_string_equal(m->node, "n2");
 	assert_string_equal(m->why, "load");
+	assert_string_equal(m->host, "xen1");
+	assert_true(m->held_ns > 0 && m->read_ns >= m->held_ns && m->told_ns >= m->read_ns);
+	assert_true(m->moved_ns >= m->told_ns && m->released_ns >= m->moved_ns);
+	assert_true(m->released_ns < 4 * NS_PER_S); /* no time of day */
+	assert_fence(s, 0, m->taker_fence);
+	assert_fence(s, 1, m->donor_fence);
+	/* mail is balanced at xen2; web at this host alone */
+	assert_int_equal(m->told, 1);
 	assert_true(site_has_event(s, 1, "reconf", "moved node n2 from mail to web (load)"));
 	load[2] = 1800;
 	site_until(s, all_see(s, 1, "web"));
@@ -400,11 +422,14 @@ RIG_TEST(order__moves_a_node_whatever_the_load__by_any_host__or_says_why_not)
 	assert_int_equal(result(s, 2, ticket), 0);
 	site_until(s, all_see(s, 1, "web"));
 	assert_string_equal(cluster_history(s->at[2].c, 0)->why, "order");
+	assert_string_equal(cluster_history(s->at[2].c, 0)->host, "xen2");
 	/* mail keeps its minimum of one node */
 	assert_int_equal(order(s, 1, 2, 0, &ticket), 0);
 	assert_string_equal(cluster_move_text(result(s, 1, ticket)),
 			    "no service has a node to spare and less load");
 	site_until(s, ended(s, "no-donor"));
+	assert_true(cluster_history(s->at[1].c, 0)->moved_ns == -1);
+	assert_true(cluster_history(s->at[1].c, 0)->released_ns > 0);
 	assert_true(site_has_event(s, 1, "reconf", "node n3 stays in mail, not web: no service"));
 	assert_true(all_see(s, 2, "mail"));
 	/* and back */

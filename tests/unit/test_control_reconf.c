@@ -87,6 +87,11 @@ WITH_CALL(why_move__of_a_node__says_where_it_would_go)
 		     "there is no service and no node \"n9\"");
 }
 
+static double us(const json_t *o, const char *key)
+{
+	return json_real_value(json_object_get(o, key));
+}
+
 WITH_CALL(history__shows_the_moves_of_a_service_and_a_time)
 {
 	struct cluster *c = with_cluster(*state);
@@ -106,7 +111,20 @@ WITH_CALL(history__shows_the_moves_of_a_service_and_a_time)
 	assert_true(num(m, "to_seen") == 950 && num(m, "high_ms") == 5000);
 	assert_true(json_is_null(json_object_get(m, "from_seen")));
 	assert_int_equal(num(m, "seen_ns"), 30 * NS_PER_S);
+	assert_string_equal(str(m, "host"), "xen2");
+	assert_string_equal(str(m, "by"), "rule");
+	assert_string_equal(str(m, "to_fence"), "4.17");
+	assert_string_equal(str(m, "from_fence"), "4.9");
+	assert_int_equal(num(m, "told"), 2);
+	assert_true(us(m, "held_us") == 1.5 && us(m, "read_us") == 2.5 && us(m, "told_us") == 3);
+	assert_true(us(m, "moved_us") == 4 && us(m, "released_us") == 5);
 	m = json_array_get(json_object_get(r, "moves"), 1);
+	assert_string_equal(str(m, "by"), "operator");
+	assert_true(json_is_null(json_object_get(m, "host")));
+	assert_true(json_is_null(json_object_get(m, "to_fence")));
+	assert_true(json_is_null(json_object_get(m, "told")));
+	assert_true(json_is_null(json_object_get(m, "held_us")));
+	assert_true(json_is_null(json_object_get(m, "released_us")));
 	assert_true(num(m, "id") == 8 && json_is_null(json_object_get(m, "seen_ns")));
 	r = ask(*state, "history", "'service':'web'");
 	assert_string_equal(str(r, "note"), "f is not written");
