@@ -20,6 +20,8 @@
 #include "src/control/methods.h"
 
 struct cluster_node;
+struct conf_doc;
+struct conf_error;
 
 /* Fill c->exit and c->error, and return the exit code. */
 int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)
@@ -59,6 +61,14 @@ struct cluster *cluster_of(struct call *c);
 /* The parameter "node". NULL: c->exit and c->error say why. */
 const struct cluster_node *find_node(struct call *c, const struct cluster *cl,
 				     const json_t *params);
+/*
+ * The parameter "settings", as a document whose file has the method's name: conf_free() frees it.
+ * 0, or c->exit with c->error.
+ */
+int read_settings(struct call *c, const char *method, const char *example, const json_t *params,
+		  struct conf_doc *d);
+/* The document of read_settings is wrong: c->exit, and c->error without a place. */
+int bad_setting(struct call *c, const struct conf_doc *d, const struct conf_error *e);
 /* The parameter "guest". NULL: c->exit and c->error say why. */
 struct guest_entry *find_guest(struct call *c, const json_t *params);
 /* "managed", or why no policy caps the guest. */
