@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * cmd_reconf: the verbs on moves of nodes between services: service-list, why-move, move,
- * reconf, history.
+ * reconf, node-fix, service-set, history.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,26 +12,88 @@
 #include "src/cli/request.h"
 #include "src/util/clock.h"
 
+static const struct column service_cols[] = {
+	{ "SERVICE", "service", 1 }, { "NODES", "nodes", 0 },
+	{ "KNOWN", "known", 0 },     { "LOAD", "load", 0 },
+	{ "HIGH-MS", "high_ms", 0 }, { "MIN", "minimum", 0 },
+	{ "SHARE", "share", 0 },     { "PRIORITY", "priority", 0 },
+	{ "WHY", "why", 1 },	     { "NODE", "node", 1 },
+	{ "DONOR", "donor", 1 },     { "SET", "set", 1 },
+	{ "NOTE", "note", 1 },	     { 0 },
+};
+
+/* "share=4(2)": what an operator has set, and in parentheses what cluster.json has. */
+static void add_set(json_t *service)
+{
+	json_t *was, *set = json_array();
+	const char *key;
+
+	json_object_foreach(json_object_get(service, "configured"), key, was) {
+		const json_t *now = json_object_get(service, key);
+
+		if (!json_equal(now, was))
+			json_array_append_new(set, json_sprintf("%s=%lld(%lld)", key,
+								json_integer_value(now),
+								json_integer_value(was)));
+	}
+	json_object_set_new(service, "set", set);
+}
+
+static void print_services(json_t *rows)
+{
+	json_t *s;
+	size_t i;
+
+	json_array_foreach(rows, i, s)
+		add_set(s);
+	table_print(stdout, rows, service_cols);
+}
+
 int run_service_list(struct cli *c)
 {
-	static const struct column cols[] = {
-		{ "SERVICE", "service", 1 },
-		{ "NODES", "nodes", 0 },
-		{ "KNOWN", "known", 0 },
-		{ "LOAD", "load", 0 },
-		{ "HIGH-MS", "high_ms", 0 },
-		{ "MIN", "minimum", 0 },
-		{ "SHARE", "share", 0 },
-		{ "PRIORITY", "priority", 0 },
-		{ "WHY", "why", 1 },
-		{ "NODE", "node", 1 },
-		{ "DONOR", "donor", 1 },
-		{ "NOTE", "note", 1 },
-		{ 0 },
-	};
+	json_t *r = NULL;
+	int rc = no_arguments(c) ? RESEX_USAGE : request_reply(c, "service-list", NULL, &r);
 
-	return no_arguments(c) ? RESEX_USAGE
-			       : request_rows(c, "service-list", NULL, "services", cols);
+	if (!rc && r)
+		print_services(json_object_get(r, "services"));
+	json_decref(r);
+	return rc;
+}
+
+int run_service_set(struct cli *c)
+{
+	json_t *r = NULL, *params = NULL, *rows;
+	int rc = settings_argument(c, "service", "KEY=VALUE, such as share=4", &params);
+
+	if (!rc)
+		rc = request_reply(c, "service-set", params, &r);
+	if (!rc && r) {
+		rows = json_pack("[O]", r);
+		print_services(rows);
+		json_decref(rows);
+	}
+	json_decref(r);
+	return rc;
+}
+
+int run_node_fix(struct cli *c)
+{
+	json_t *r = NULL;
+	bool fixed;
+	int rc;
+
+	if (c->argc != 2)
+		return usage_error(c, "node-fix: a node and on or off are required");
+	fixed = !strcmp(c->argv[1], "on");
+	if (!fixed && strcmp(c->argv[1], "off") != 0)
+		return word_error(c, c->argv[1], "on or off");
+	rc = request_reply(c, "node-fix",
+			   json_pack("{s:s,s:b}", "node", c->argv[0], "fixed", fixed), &r);
+	if (!rc && r)
+		printf("node %s is %s\n", c->argv[0],
+		       fixed ? "fixed: this host does not move it" : "not fixed on this host");
+	json_decref(r);
+	return rc;
 }
 
 int run_why_move(struct cli *c)

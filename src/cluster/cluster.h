@@ -191,8 +191,9 @@ int cluster_balance_set(struct cluster *c, uint32_t i, enum cluster_balance_mode
  * load indexes; -1: not known.
  */
 struct cluster_service_seen {
-	const struct cluster_service *conf;
-	bool here;		    /* this host balances it, so it decides for it */
+	const struct cluster_service *conf;	/* as cluster.json has it */
+	const struct cluster_service *in_force; /* with what an operator has set on this host */
+	bool here;				/* this host balances it, so it decides for it */
 	uint32_t nodes, known;	    /* that serve it; of them, those with a load that counts */
 	int64_t load;		    /* of its nodes in the mean, weighed by capacity */
 	int64_t high_ns;	    /* load >= high for so long */
@@ -232,7 +233,7 @@ struct cluster_move {
  * -EPERM: this host decides nothing, why says the reason; -EBUSY: another move or a reload is under
  * way; -EAGAIN: too many requests; -EALREADY: the node serves it; -EACCES: it may not; -ENOSYS: it
  * must be prepared for another service, which nothing does yet; -ENODATA: its word was not read, or
- * it is in no service.
+ * it is in no service; -ECANCELED: it is fixed.
  */
 int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono now,
 		 uint64_t *ticket, char why[static 192]);
@@ -241,6 +242,24 @@ int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono
  * there is no "reconf"; -ENOSYS: to act, and a node is of kind switch.
  */
 int cluster_reconf_set(struct cluster *c, enum cluster_reconf_mode mode);
+/*
+ * This host does not move conf->node[i] while it is fixed; until the daemon ends. -EOPNOTSUPP:
+ * there is no "reconf".
+ */
+int cluster_node_fix(struct cluster *c, uint32_t i, bool fixed);
+bool cluster_node_fixed(const struct cluster *c, uint32_t i);
+/*
+ * This host decides by other values of conf->service[i], until the next cluster_reload: those of
+ * d, as cluster_service_change(). -EOPNOTSUPP: there is no "reconf".
+ */
+int cluster_service_set(struct cluster *c, uint32_t i, const struct conf_doc *d,
+			struct conf_error *e);
+enum { CLUSTER_SET_TEXT = 160 };
+/* The values that are set so, as "high 2000, share 4"; "": none. */
+void cluster_service_set_text(const struct cluster *c, uint32_t i,
+			      char text[static CLUSTER_SET_TEXT]);
+/* Those of cluster.json are in force again, for all services. */
+void cluster_service_reset(struct cluster *c);
 /* PAUSE: also without "reconf". */
 enum cluster_reconf_mode cluster_reconf_mode(const struct cluster *c);
 /* Of a result of cluster_move above 0. */

@@ -15,6 +15,7 @@
 #include "src/cluster/balancer.h"
 #include "src/cluster/cluster_priv.h"
 #include "src/cluster/history.h"
+#include "src/cluster/overrides.h"
 #include "src/reconf/decide.h"
 #include "src/reconf/move.h"
 
@@ -54,6 +55,7 @@ struct reconf {
 	struct mono due;
 	struct decide decide;
 	struct decide_view view;
+	struct overrides over;
 	uint16_t place[REGION_SERVICES_MAX]; /* by number: index of conf->service[] */
 	struct taker taker[CLUSTER_SERVICES_MAX];
 	struct open_move open[HISTORY_MOVES];
@@ -79,6 +81,7 @@ static void begin(struct reconf *r, const struct cluster_conf *conf)
 
 	if (!r->conf || r->conf->reconf.mode != c->mode)
 		r->mode = (enum cluster_reconf_mode)c->mode;
+	overrides_begin(&r->over, r->conf, conf);
 	r->conf = conf;
 	memset(r->taker, 0, sizeof(r->taker));
 	memset(r->open, 0, sizeof(r->open));
@@ -137,6 +140,7 @@ static void look_at_node(struct reconf *r, const struct cluster *c, uint32_t i,
 	*d = (struct decide_node){ .service = s.service ? r->place[s.service->number]
 							: DECIDE_NO_SERVICE,
 				   .alive = hostset_has(members, n->host),
+				   .fixed = r->over.fixed[i],
 				   .known = s.state == CLUSTER_NODE_FRESH && b.known,
 				   .capacity = (uint32_t)n->capacity,
 				   .may = n->may };
@@ -158,7 +162,7 @@ static void look(struct reconf *r, const struct cluster *c, const struct hostset
 	for (uint32_t i = 0; i < r->conf->nodes; i++)
 		look_at_node(r, c, i, members, now);
 	for (uint32_t i = 0; i < r->conf->services; i++) {
-		const struct cluster_service *s = &r->conf->service[i];
+		const struct cluster_service *s = &r->over.service[i];
 
 		r->view.service[i] = (struct decide_service){ .minimum = at_most(s->minimum),
 							      .guarantee = at_most(s->guarantee),
@@ -432,6 +436,8 @@ int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint3
 					  .node = (uint16_t)node };
 	if (p.step[0].donor == service)
 		return -EALREADY;
+	if (r->over.fixed[node])
+		return -ECANCELED;
 	if (!(r->conf->node[node].may >> service & 1))
 		return -EACCES;
 	if (r->conf->node[node].kind == CLUSTER_NODE_SWITCH)
@@ -444,6 +450,59 @@ int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint3
 	rc = ask(r, &p, false, true, 0, wall_ns);
 	*ticket = r->asked.ticket;
 	return rc;
+}
+
+/* --- what an operator sets ------------------------------------------------------------------ */
+
+void reconf_fix(struct reconf *r, uint32_t node, bool fixed, int64_t wall_ns)
+{
+	if (r->over.fixed[node] != fixed)
+		guests_event(r->gs, wall_ns, "", "reconf", "an operator has %s node %s",
+			     fixed ? "fixed" : "released", r->conf->node[node].name);
+	r->over.fixed[node] = fixed;
+}
+
+bool reconf_fixed(const struct reconf *r, uint32_t node)
+{
+	return r->over.fixed[node];
+}
+
+void reconf_set_text(const struct reconf *r, uint32_t service, char text[static CLUSTER_SET_TEXT])
+{
+	overrides_text(&r->over, r->conf, service, text);
+}
+
+int reconf_service_set(struct reconf *r, uint32_t service, const struct conf_doc *d,
+		       int64_t wall_ns, struct conf_error *e)
+{
+	uint64_t high = r->over.service[service].high;
+	char text[CLUSTER_SET_TEXT];
+	int rc = cluster_service_change(d, r->conf, r->over.service, service, e);
+
+	if (rc)
+		return rc;
+	if (r->over.service[service].high != high) /* T begins again */
+		r->taker[service].highs = 0;
+	reconf_set_text(r, service, text);
+	guests_event(r->gs, wall_ns, "", "reconf", "an operator has set of service %s: %s",
+		     r->conf->service[service].name, *text ? text : "what cluster.json says");
+	return 0;
+}
+
+void reconf_service_reset(struct reconf *r, int64_t wall_ns)
+{
+	char text[CLUSTER_SET_TEXT];
+
+	for (uint32_t i = 0; i < r->conf->services; i++) {
+		reconf_set_text(r, i, text);
+		if (!*text)
+			continue;
+		guests_event(r->gs, wall_ns, "", "reconf",
+			     "cluster.json holds again for service %s, not: %s",
+			     r->conf->service[i].name, text);
+		r->over.service[i] = r->conf->service[i];
+		r->taker[i].highs = 0;
+	}
 }
 
 /* --- decisions, each S ---------------------------------------------------------------------- */
@@ -517,6 +576,7 @@ void reconf_reload(struct reconf *r, const struct cluster_conf *conf, struct mon
 		   int64_t wall_ns)
 {
 	reconf_answer(r, now, wall_ns); /* the other thread has ended the move first */
+	reconf_service_reset(r, wall_ns);
 	begin(r, conf);
 }
 
@@ -570,6 +630,7 @@ void reconf_see(const struct reconf *r, uint32_t service, struct cluster_service
 {
 	const struct taker *t = &r->taker[service];
 
+	s->in_force = &r->over.service[service];
 	s->here = cluster_is_balancer(r->conf, &r->conf->service[service]);
 	s->load = known_load(decide_load(&r->decide, &r->view, service));
 	s->high_ns = t->highs * r->conf->reconf.check_ns;

@@ -10,6 +10,7 @@
  *	nodes.c	 node-list, load-list, load-show
  *	balance.c balance-list, balance-set, why-node
  *	reconf.c service-list, why-move, history
+ *	override.c node-fix, service-set
  *	reload.c cluster-reload
  *	put.c	 members of replies that several methods have
  */
@@ -55,6 +56,11 @@ void put_cluster(json_t *o, const struct cluster *cl);
 /* An array of row(cl, i, now), i from 0 to n - 1. */
 void put_rows(json_t *o, const char *key, const struct cluster *cl, uint32_t n, struct mono now,
 	      json_t *(*row)(const struct cluster *, uint32_t, struct mono));
+
+/* A row of service-list: of conf->service[i]. */
+json_t *service_row(const struct cluster *cl, uint32_t i, struct mono now);
+/* "nodes stay where they are": there is no "reconf". Returns c->exit. */
+int no_reconf(struct call *c);
 
 /* The cluster. NULL: c->exit and c->error say that this host is in none. */
 struct cluster *cluster_of(struct call *c);
@@ -105,6 +111,8 @@ int cmd_service_list(struct call *c, const json_t *params, json_t **result);
 int cmd_why_move(struct call *c, const json_t *params, json_t **result);
 int cmd_reconf_set(struct call *c, const json_t *params, json_t **result);
 int cmd_move(struct call *c, const json_t *params, json_t **result);
+int cmd_node_fix(struct call *c, const json_t *params, json_t **result);
+int cmd_service_set(struct call *c, const json_t *params, json_t **result);
 int cmd_history(struct call *c, const json_t *params, json_t **result);
 int cmd_cluster_reload(struct call *c, const json_t *params, json_t **result);
 int cmd_why(struct call *c, const json_t *params, json_t **result);

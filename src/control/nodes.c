@@ -170,6 +170,7 @@ static json_t *node_row(const struct cluster *cl, uint32_t i, struct mono now)
 	json_object_set_new(o, "kept", s.word_known ? json_boolean(s.kept) : json_null());
 	put_ms(o, "word_age_ms", s.word_age_ns);
 	put_name(o, "server", configured ? s.conf->server : NULL);
+	put_b(o, "fixed", cluster_node_fixed(cl, i));
 	put_s(o, "state", state_text(s.state));
 	put_s(o, "note", s.note);
 	return o;

@@ -25,7 +25,10 @@ static void add_service(struct cluster *c, const char *name)
 	struct cluster_service *s = &c->conf.service[c->conf.services];
 
 	strcpy(s->name, name);
-	s->minimum = 1;
+	s->minimum = s->guarantee = s->share = 1;
+	s->maximum = 3;
+	s->high = 1500;
+	s->low = 900;
 	s->number = c->conf.services + 1;
 	c->lock[c->conf.services++] = (struct cluster_lock){ .service = s,
 							     .home = &c->conf.host[0] };
@@ -270,6 +273,7 @@ void cluster_service_see(const struct cluster *c, uint32_t i, struct cluster_ser
 {
 	*s = c->service;
 	s->conf = &c->conf.service[i];
+	s->in_force = c->set[i].number ? &c->set[i] : s->conf;
 }
 
 const struct cluster_move *cluster_history(const struct cluster *c, uint32_t n)
@@ -370,4 +374,49 @@ int cluster_reconf_set(struct cluster *c, enum cluster_reconf_mode mode)
 enum cluster_reconf_mode cluster_reconf_mode(const struct cluster *c)
 {
 	return c->reconf_mode;
+}
+
+int cluster_node_fix(struct cluster *c, uint32_t i, bool fixed)
+{
+	if (!c->break_rc)
+		c->fixed[i] = fixed;
+	return c->break_rc;
+}
+
+bool cluster_node_fixed(const struct cluster *c, uint32_t i)
+{
+	return c->fixed[i];
+}
+
+/* The ranges are those of a file. */
+int cluster_service_set(struct cluster *c, uint32_t i, const struct conf_doc *d,
+			struct conf_error *e)
+{
+	struct cluster_service all[CLUSTER_SERVICES_MAX];
+	int rc = c->break_rc;
+
+	if (rc)
+		conf_error_set(e, conf_exit(rc), "refused");
+	memcpy(all, c->conf.service, sizeof(all));
+	for (uint32_t k = 0; k < 4; k++)
+		if (c->set[k].number)
+			all[k] = c->set[k];
+	if (!rc)
+		rc = cluster_service_change(d, &c->conf, all, i, e);
+	if (!rc)
+		c->set[i] = all[i];
+	return rc;
+}
+
+void cluster_service_set_text(const struct cluster *c, uint32_t i,
+			      char text[static CLUSTER_SET_TEXT])
+{
+	text[0] = 0;
+	if (c->set[i].number)
+		snprintf(text, CLUSTER_SET_TEXT, "high %llu", (unsigned long long)c->set[i].high);
+}
+
+void cluster_service_reset(struct cluster *c)
+{
+	memset(c->set, 0, sizeof(c->set));
 }

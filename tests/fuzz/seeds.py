@@ -197,8 +197,11 @@ METHODS = {
     "moves": call("service-list why-move why-move why-move history history history", [
         None, '{"name":"web"}', '{"name":"n2"}', '{"name":"x"}', None, '{"service":"web","since_ns":4}',
         '{"service":"x"}'], cluster=0xc1),
-    **{"orders_%d" % errno: call("move move reconf-set", ['{"node":"n1","service":"web"}', '{}', '{"mode":"act"}'],
-        cluster=(0x21 if errno else 0xc1) | errno << 8) for errno in (0, 1, 2, 11, 13, 16, 38, 61, 95, 114)},
+    **{"orders_%d" % errno: call("move move reconf-set node-fix service-set", [
+        '{"node":"n1","service":"web"}', '{}', '{"mode":"act"}', '{"node":"n2","fixed":true}',
+        '{"service":"mail","settings":{"high":2000,"share":2}}'], cluster=(0x21 if errno else 0xc1) | errno << 8)
+       for errno in (0, 1, 2, 11, 13, 16, 38, 61, 95, 114, 125)},
+    "reset": call("service-set cluster-reload", ['{"service":"web","settings":{"high":950,"minimum":1}}', None], cluster=0xc1),
     "reload": call("cluster-reload cluster-reload", ['{"dry_run":true}', None], cluster=0x30000c1),
     "hosts_refused": call("lock-break lock-break lock-break", ['{"service":"web"}', '{"service":"x"}', '{}'],
                           cluster=0x1021),

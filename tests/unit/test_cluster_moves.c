@@ -102,6 +102,7 @@ RIG_TEST(without_reconf__services_are_shown_and_nothing_is_decided)
 {
 	struct sites *s = open_sites(state, NODES);
 	struct cluster_service_seen x;
+	char text[CLUSTER_SET_TEXT];
 
 	sites_pass(s, NS_PER_S);
 	x = seen(s, 1, 1);
@@ -111,6 +112,13 @@ RIG_TEST(without_reconf__services_are_shown_and_nothing_is_decided)
 	assert_string_equal(x.note, "nodes stay where they are: cluster.json has no \"reconf\"");
 	assert_null(cluster_history(s->at[1].c, 0));
 	assert_string_equal(cluster_history_note(s->at[1].c), "");
+	assert_ptr_equal(x.in_force, x.conf);
+	assert_int_equal(cluster_node_fix(s->at[1].c, 1, true), -EOPNOTSUPP);
+	assert_false(cluster_node_fixed(s->at[1].c, 1));
+	assert_int_equal(cluster_service_set(s->at[1].c, 0, NULL, NULL), -EOPNOTSUPP);
+	cluster_service_set_text(s->at[1].c, 0, text);
+	assert_string_equal(text, "");
+	cluster_service_reset(s->at[1].c);
 }
 
 RIG_TEST(service__high_for_t__would_get_the_node_that_is_least_loaded)
@@ -532,4 +540,94 @@ RIG_TEST(node__whose_host_is_gone__is_not_moved)
 	site_kill(s, 2);
 	site_until(s, site_sees(s, 1, 2).state == CLUSTER_DOWN);
 	assert_int_equal(order(s, 1, 1, 0, &ticket), -ENODATA);
+}
+
+/* --- what an operator sets ------------------------------------------------------------- */
+
+RIG_TEST(node__that_is_fixed__is_not_moved_until_it_is_released)
+{
+	struct sites *s = open_sites(state, ACT);
+	uint64_t ticket;
+
+	site_until(s, seen(s, 1, 0).known == 1 && seen(s, 1, 1).known == 2);
+	for (uint32_t i = 1; i < 3; i++) {
+		assert_false(cluster_node_fixed(s->at[1].c, i));
+		assert_int_equal(cluster_node_fix(s->at[1].c, i, true), 0);
+		assert_int_equal(cluster_node_fix(s->at[1].c, i, true), 0);
+	}
+	assert_true(cluster_node_fixed(s->at[1].c, 1) && !cluster_node_fixed(s->at[2].c, 1));
+	assert_true(site_has_event(s, 1, "reconf", "an operator has fixed node n2"));
+	assert_int_equal(order(s, 1, 1, 0, &ticket), -ECANCELED);
+	assert_int_equal(order(s, 1, 1, 0, NULL), -ECANCELED);
+	load[1] = 1800;
+	site_until(s, says(s, "stuck"));
+	/* cluster.json says nothing of it */
+	assert_int_equal(site_reload(s, 1, SITES,
+				     RECONF(", \"mode\": \"act\", \"margin\": \"30%\""), SERVICES,
+				     &ticket),
+			 0);
+	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+	site_until(s, says(s, "stuck"));
+	assert_null(cluster_history(s->at[1].c, 0));
+	assert_int_equal(cluster_node_fix(s->at[1].c, 2, false), 0);
+	assert_true(site_has_event(s, 1, "reconf", "an operator has released node n3"));
+	site_until(s, ended(s, "moved"));
+	assert_string_equal(cluster_history(s->at[1].c, 0)->node, "n3");
+}
+
+static int set(struct sites *s, uint32_t service, const char *text)
+{
+	struct conf_error e = { 0 };
+	struct conf_doc d = { 0 };
+	int rc;
+
+	assert_int_equal(conf_parse(&d, "f", text, strlen(text), &e), 0);
+	rc = cluster_service_set(s->at[1].c, service, &d, &e);
+	conf_free(&d);
+	return rc;
+}
+
+RIG_TEST(service__set_by_an_operator__is_decided_by_until_a_reload_or_a_restart)
+{
+	struct sites *s = open_sites(state, RECONF(""));
+	char text[CLUSTER_SET_TEXT];
+	uint64_t ticket;
+
+	load[1] = 1000;
+	site_until(s, says(s, "calm") && seen(s, 1, 0).known == 1 && seen(s, 1, 1).known == 2);
+	assert_int_equal(set(s, 0, "{\"high\": 950, \"maximum\": 1}"), 0);
+	assert_int_equal(set(s, 0, "{\"low\": 950}"), -EINVAL);
+	assert_int_equal(set(s, 0, "{\"minimum\": 0}"), -EINVAL);
+	assert_true(seen(s, 1, 0).in_force->high == 950 && seen(s, 1, 0).conf->high == 1500);
+	assert_int_equal(seen(s, 1, 0).in_force->low, 900);
+	cluster_service_set_text(s->at[1].c, 0, text);
+	assert_string_equal(text, "maximum 1, high 950");
+	assert_true(site_has_event(s, 1, "reconf",
+				   "an operator has set of service web: maximum 1, high 950"));
+	site_until(s, says(s, "at-maximum"));
+	assert_int_equal(set(s, 0, "{\"maximum\": 3}"), 0);
+	site_until(s, cluster_history(s->at[1].c, 0));
+	/* T begins again with another high. */
+	site_until(s, seen(s, 1, 0).high_ns >= 2000 * MS);
+	assert_int_equal(set(s, 0, "{\"share\": 2}"), 0);
+	assert_true(seen(s, 1, 0).high_ns >= 2000 * MS);
+	assert_int_equal(set(s, 0, "{\"high\": 960}"), 0);
+	assert_int_equal(seen(s, 1, 0).high_ns, 0);
+	assert_int_equal(
+		site_reload(s, 1, SITES, RECONF(", \"margin\": \"30%\""), SERVICES, &ticket), 0);
+	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+	assert_int_equal(seen(s, 1, 0).in_force->high, 1500);
+	assert_true(site_has_event(s, 1, "reconf",
+				   "cluster.json holds again for service web, not: "
+				   "share 2, maximum 3, high 960"));
+	assert_int_equal(set(s, 0, "{\"high\": 950}"), 0);
+	cluster_service_reset(s->at[1].c);
+	cluster_service_set_text(s->at[1].c, 0, text);
+	assert_string_equal(text, "");
+	assert_int_equal(set(s, 0, "{\"high\": 950}"), 0);
+	site_kill(s, 1);
+	open_site(s, 1);
+	assert_int_equal(seen(s, 1, 0).in_force->high, 1500);
+	sites_pass(s, 6 * NS_PER_S);
+	assert_true(says(s, "calm"));
 }
