@@ -44,6 +44,9 @@ static const struct member members[] = {
 	{ "released_ns", NUMBER(released_ns), true },
 };
 
+/* A higher one is none of ours, and ids go on above the highest that was read. */
+#define ID_MAX (1ll << 53)
+
 enum { MEMBERS = sizeof(members) / sizeof(members[0]) };
 
 char *history_line(const struct cluster_move *m)
@@ -86,7 +89,8 @@ int history_parse(const char *line, size_t len, struct cluster_move *m)
 	json_t *o = len <= HISTORY_LINE_MAX ? json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL)
 					    : NULL;
 	const json_t *id = json_object_get(o, "id");
-	bool good = json_is_integer(id) && json_integer_value(id) > 0;
+	bool good = json_is_integer(id) && json_integer_value(id) > 0 &&
+		    json_integer_value(id) < ID_MAX;
 
 	memset(m, 0, sizeof(*m));
 	m->id = good ? (uint64_t)json_integer_value(id) : 0;

@@ -519,6 +519,15 @@ that 'in 80 columns' not_wide
 holds 'and for programs' 'o["moves"][-1]["host"] == "xen2" and 0 < o["moves"][-1]["held_us"] < o["moves"][-1]["released_us"]' \
 	2 history
 that 'and in the events' until_says ' reconf +moved node n3 from web to mail \(order\)' resex 2 events
+rm "$dir/2/state/history.jsonl" && mkdir "$dir/2/state/history.jsonl"
+fails 1 resex 'n3 is not moved: no service has a node to spare' resex 2 move n3 web
+history_says() { resex 2 history 2>&1; }
+that 'a history that cannot be written says so' until_says 'history.jsonl is not written: Is a directory: make room, or move away' history_says
+rmdir "$dir/2/state/history.jsonl"
+fails 1 resex 'n3 is not moved' resex 2 move n3 web
+that 'the next one is written' until_says '"outcome":"no-donor"' cat "$dir/2/state/history.jsonl"
+good 'all are shown' ' n3 +mail +web +order +no-donor ' resex 2 history
+holds 'and nothing is wrong any more' 'o["note"] == "" and len(o["moves"]) == 3' 2 history
 good 'a node is fixed' '^node n3 is fixed: this host does not move it$' resex 2 node-fix n3 on
 good 'on this host' '^n3 +7 +xen3 +- +mail +s3 +[a-z]+ +yes ' resex 2 node-list
 good 'and on no other' '^n3 +7 +xen3 +- +mail +s3 +[a-z]+ +no ' resex 1 node-list
