@@ -212,6 +212,7 @@ void cluster_service_see(const struct cluster *c, uint32_t i, struct cluster_ser
 struct cluster_move {
 	uint64_t id;
 	int64_t wall_ns; /* when it was decided */
+	struct mono at;	 /* the same; ns 0: in an earlier run of the daemon */
 	char node[REGION_NAME], donor[REGION_NAME], taker[REGION_NAME];
 	char why[16];	  /* as cluster_service_seen.why */
 	char outcome[16]; /* "observed": nothing was done */

@@ -231,10 +231,12 @@ static void watch_later(struct reconf *r, struct cluster_move *m, uint32_t taker
 }
 
 static struct cluster_move *note_move(struct reconf *r, const struct decide_plan *p, uint32_t highs,
-				      const char *why, const char *outcome, int64_t wall_ns)
+				      const char *why, const char *outcome, struct mono now,
+				      int64_t wall_ns)
 {
 	const struct cluster_conf *conf = r->conf;
 	struct cluster_move m = { .wall_ns = wall_ns,
+				  .at = now,
 				  .high_ns = highs * conf->reconf.check_ns,
 				  .taker_before = known_load(p->taker_before),
 				  .donor_before = known_load(p->donor_before),
@@ -262,7 +264,8 @@ static struct cluster_move *note_move(struct reconf *r, const struct decide_plan
 static void observe(struct reconf *r, const struct decide_plan *p, uint32_t highs, struct mono now,
 		    int64_t wall_ns)
 {
-	struct cluster_move *m = note_move(r, p, highs, why_names[p->why], "observed", wall_ns);
+	struct cluster_move *m = note_move(r, p, highs, why_names[p->why], "observed", now,
+					   wall_ns);
 
 	watch_later(r, m, p->step[0].taker, p->step[0].donor, now);
 	guests_event(r->gs, wall_ns, "", "reconf",
@@ -280,7 +283,7 @@ static bool is_for_load(const struct decide_plan *p, uint32_t service)
 
 /* 0, or as mail_ask. */
 static int ask(struct reconf *r, const struct decide_plan *p, bool for_load, bool ordered,
-	       uint32_t highs, int64_t wall_ns)
+	       uint32_t highs, struct mono now, int64_t wall_ns)
 {
 	const struct decide_step *s = &p->step[0];
 	const struct cluster_node *n = &r->conf->node[s->node];
@@ -300,7 +303,8 @@ static int ask(struct reconf *r, const struct decide_plan *p, bool for_load, boo
 	}
 	a->ordered = ordered;
 	a->taker = s->taker;
-	a->move = note_move(r, p, highs, ordered ? "order" : why_names[p->why], "asked", wall_ns);
+	a->move = note_move(r, p, highs, ordered ? "order" : why_names[p->why], "asked", now,
+			    wall_ns);
 	a->id = a->move->id;
 	exchange_wake(r->x->worker_fd);
 	return 0;
@@ -447,7 +451,7 @@ int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint3
 	p.taker_before = decide_load(&r->decide, &r->view, service);
 	p.donor_before = decide_load(&r->decide, &r->view, p.step[0].donor);
 	p.taker_after = p.donor_after = UINT32_MAX;
-	rc = ask(r, &p, false, true, 0, wall_ns);
+	rc = ask(r, &p, false, true, 0, now, wall_ns);
 	*ticket = r->asked.ticket;
 	return rc;
 }
@@ -543,7 +547,7 @@ static void decide_for(struct reconf *r, uint32_t i, struct mono now, int64_t wa
 		return;
 	take_plan(t, &p);
 	if (p.steps && r->mode == RECONF_ACT) {
-		if (ask(r, &p, is_for_load(&p, i), false, t->highs, wall_ns))
+		if (ask(r, &p, is_for_load(&p, i), false, t->highs, now, wall_ns))
 			return; /* the mail is full: at the next check */
 	} else if (p.steps) {
 		observe(r, &p, t->highs, now, wall_ns);

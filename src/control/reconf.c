@@ -427,6 +427,15 @@ static json_t *move_row(const struct cluster_move *m)
 	return o;
 }
 
+/*
+ * When it was made, by the clock as it is now: that may have been set since. Of moves before the
+ * start of the daemon only the time of then is known.
+ */
+static int64_t made_at(const struct call *c, const struct cluster_move *m)
+{
+	return m->at.ns ? c->wall_ns - mono_sub(c->now, m->at) : m->wall_ns;
+}
+
 int cmd_history(struct call *c, const json_t *params, json_t **result)
 {
 	const char *service = json_string_value(json_object_get(params, "service"));
@@ -442,7 +451,7 @@ int cmd_history(struct call *c, const json_t *params, json_t **result)
 				 "there is no service \"%.64s\": see resex service-list", service);
 	moves = json_array();
 	for (uint32_t i = 0; (m = cluster_history(cl, i)) != NULL; i++)
-		if (m->wall_ns >= since &&
+		if ((!since || made_at(c, m) >= since) &&
 		    (!service || !strcmp(m->taker, service) || !strcmp(m->donor, service)))
 			json_array_insert_new(moves, 0, move_row(m));
 	*result = json_object();

@@ -278,6 +278,42 @@ RIG_TEST(history__is_there_after_a_restart)
 	assert_in_range(cluster_history(s->at[1].c, 0)->taker_seen, 295, 305);
 }
 
+#define YEAR_NS (365 * 24 * 3600 * NS_PER_S)
+
+/* T, the later load and the order go by a clock that nobody sets. */
+RIG_TEST(clock__set_back_a_year__changes_no_decision_and_no_order)
+{
+	struct sites *s = open_sites(state, RECONF(", \"rest\": \"0s\""));
+	const struct cluster_move *m, *before;
+	struct mono began;
+
+	load[1] = 1800;
+	site_until(s, seen(s, 1, 0).high_ns);
+	began = s->now;
+	sites_pass(s, 2 * NS_PER_S);
+	s->wall_set = -YEAR_NS;
+	site_until(s, cluster_history(s->at[1].c, 0));
+	assert_in_range(mono_sub(s->now, began), 3800 * MS, 4000 * MS);
+	s->wall_set = -3 * YEAR_NS;
+	site_until(s, cluster_history(s->at[1].c, 1));
+	assert_in_range(mono_sub(s->now, began), 7700 * MS, 8100 * MS);
+	m = cluster_history(s->at[1].c, 0);
+	before = cluster_history(s->at[1].c, 1);
+	assert_true(m->id == 2 && m->wall_ns == WALL - 3 * YEAR_NS);
+	assert_true(before->id == 1 && before->wall_ns == WALL - YEAR_NS);
+	assert_true(m->at.ns > before->at.ns && before->at.ns > 0);
+	load[1] = 300;
+	s->wall_set = YEAR_NS;
+	site_until(s, m->seen_wall_ns);
+	assert_in_range(mono_sub(s->now, m->at), 19900 * MS, 20200 * MS);
+	assert_true(m->seen_wall_ns == WALL + YEAR_NS);
+	site_kill(s, 1);
+	open_site(s, 1);
+	m = cluster_history(s->at[1].c, 0);
+	assert_true(m->id == 2 && m->at.ns == 0 && m->wall_ns == WALL - 3 * YEAR_NS);
+	assert_int_equal(cluster_history(s->at[1].c, 1)->id, 1);
+}
+
 RIG_TEST(reconf__comes_and_goes_with_a_reload)
 {
 	struct sites *s = open_sites(state, NODES);
@@ -598,6 +634,9 @@ RIG_TEST(service__set_by_an_operator__is_decided_by_until_a_reload_or_a_restart)
 	assert_int_equal(set(s, 0, "{\"high\": 950, \"maximum\": 1}"), 0);
 	assert_int_equal(set(s, 0, "{\"low\": 950}"), -EINVAL);
 	assert_int_equal(set(s, 0, "{\"minimum\": 0}"), -EINVAL);
+	/* mail has one, too, and there are three nodes */
+	assert_int_equal(set(s, 0, "{\"guarantee\": 3, \"share\": 3, \"maximum\": 3}"), -EINVAL);
+	assert_int_equal(seen(s, 1, 0).in_force->guarantee, 1);
 	assert_true(seen(s, 1, 0).in_force->high == 950 && seen(s, 1, 0).conf->high == 1500);
 	assert_int_equal(seen(s, 1, 0).in_force->low, 900);
 	cluster_service_set_text(s->at[1].c, 0, text);

@@ -138,6 +138,36 @@ WITH_CALL(history__shows_the_moves_of_a_service_and_a_time)
 	assert_fails(*state, "history", "'service':'x'", RESEX_USAGE, "there is no service \"x\"");
 }
 
+static size_t moves_since(struct guests_rig *g, int64_t ns)
+{
+	char params[64];
+
+	snprintf(params, sizeof(params), "'since_ns':%lld", (long long)ns);
+	return json_array_size(json_object_get(ask(g, "history", params), "moves"));
+}
+
+/* The two moves were 5 s and 3 s ago, and the time of day was set in between and after. */
+WITH_CALL(history__since_a_time__goes_by_what_has_passed_since)
+{
+	struct guests_rig *g = *state;
+	struct cluster *c = with_cluster(g);
+
+	c->move[1].at = mono_add(g->now, -5 * NS_PER_S);
+	c->move[0].at = mono_add(g->now, -3 * NS_PER_S);
+	c->move[1].wall_ns = WALL + 1000 * NS_PER_S;
+	c->move[0].wall_ns = WALL - 1000 * NS_PER_S;
+	assert_int_equal(moves_since(g, WALL - 6 * NS_PER_S), 2);
+	assert_int_equal(moves_since(g, WALL - 4 * NS_PER_S), 1);
+	assert_int_equal(moves_since(g, WALL - 2 * NS_PER_S), 0);
+	/* Before the start of the daemon: only the time of then is known. */
+	c->move[1].at = c->move[0].at = (struct mono){ 0 };
+	assert_int_equal(moves_since(g, WALL - 2 * NS_PER_S), 1);
+	assert_int_equal(moves_since(g, WALL - 2000 * NS_PER_S), 2);
+	/* Without a time all are shown, whatever they say. */
+	c->move[0].wall_ns = c->move[1].wall_ns = INT64_MIN;
+	assert_int_equal(json_array_size(json_object_get(ask(g, "history", ""), "moves")), 2);
+}
+
 /* --- move ----------------------------------------------------------------------------- */
 
 WITH_CALL(move__is_waited_for__a_dry_run_is_not)
