@@ -13,11 +13,17 @@
 int run_node_list(struct cli *c)
 {
 	static const struct column cols[] = {
-		{ "NODE", "node", 1 },	     { "NUMBER", "number", 0 },
-		{ "HOST", "host", 1 },	     { "GUEST", "guest", 1 },
-		{ "SERVICE", "service", 1 }, { "SERVER", "server", 1 },
-		{ "STATE", "state", 1 },     { "PHASE", "phase", 1 },
-		{ "NOTE", "note", 1 },	     { 0 },
+		{ "NODE", "node", 1 },
+		{ "NUMBER", "number", 0 },
+		{ "HOST", "host", 1 },
+		{ "GUEST", "guest", 1 },
+		{ "SERVICE", "service", 1 },
+		{ "SERVER", "server", 1 },
+		{ "STATE", "state", 1 },
+		{ "PHASE", "phase", 1 },
+		{ "FIXED", "fixed", 1 },
+		{ "NOTE", "note", 1 },
+		{ 0 },
 	};
 
 	return no_arguments(c) ? RESEX_USAGE : request_rows(c, "node-list", NULL, "nodes", cols);

@@ -98,8 +98,8 @@ static void print_names(const char *what, const json_t *names)
 }
 
 /*
- * Hosts may differ in the names and addresses of hosts, in clients, balance, values of reconf, and
- * load.
+ * Hosts may differ in the names and addresses of hosts, in clients, balance, values of reconf,
+ * load, and in what operators set.
  */
 static bool is_agreed(const json_t *change)
 {
@@ -107,7 +107,7 @@ static bool is_agreed(const json_t *change)
 
 	return kind && strcmp(kind, "host-changed") != 0 && strcmp(kind, "client-changed") != 0 &&
 	       strcmp(kind, "balance-changed") != 0 && strcmp(kind, "reconf-changed") != 0 &&
-	       strcmp(kind, "load-changed") != 0;
+	       strcmp(kind, "load-changed") != 0 && strcmp(kind, "service-reset") != 0;
 }
 
 /* What is left to do: a file that one host alone has stops the decisions that it touches. */

@@ -4,7 +4,6 @@
  * member a line) shows one thing whole, a table compares many.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "resex/exit.h"
@@ -189,73 +188,12 @@ int run_guest_show(struct cli *c)
 	return rc ? rc : show_guest(c, "guest-show", params);
 }
 
-/*
- * The JSON type that resexd.json has: a number, true or false, or else a string. Keys and ranges
- * are known to resexd alone. 19 digits may be above what JSON integers of jansson hold: as a
- * string, resexd refuses them and shows them as they were written.
- */
-static json_t *setting_value(const char *word)
-{
-	const char *digits = "0123456789";
-	size_t n = strspn(word, digits);
-
-	if (n && n < 19 && !word[n])
-		return json_integer((json_int_t)strtoll(word, NULL, 10));
-	if (!strcmp(word, "true") || !strcmp(word, "false"))
-		return json_boolean(word[0] == 't');
-	return json_string(word);
-}
-
-/*
- * "weight=512", and "sla.base=230us" for a member of a member. word is changed: '=' and '.' end its
- * parts.
- */
-static int add_setting(struct cli *c, json_t *settings, char *word)
-{
-	char *eq = strchr(word, '='), *dot;
-	json_t *in = settings, *v;
-	char name[80];
-
-	if (!eq || eq == word || !eq[1])
-		return word_error(c, word, "KEY=VALUE, such as weight=512");
-	*eq = 0;
-	snprintf(name, sizeof(name), "%s", word);
-	dot = strchr(word, '.');
-	if (dot) { /* one level suffices: of a guest's settings, only sla has members */
-		*dot = 0;
-		in = json_object_get(settings, word);
-		if (!in) {
-			in = json_object();
-			json_object_set_new(settings, word, in);
-		}
-		word = dot + 1;
-	}
-	/* The last of two would hold without a word: which one the user meant is unknown. */
-	if (!json_is_object(in) || json_object_get(in, word))
-		return given_twice(c, name);
-	v = setting_value(eq + 1);
-	if (!v || json_object_set_new(in, word, v))
-		return usage_error(c, "a setting must be in UTF-8");
-	return RESEX_OK;
-}
-
 int run_guest_set(struct cli *c)
 {
-	json_t *params, *settings;
-	int rc = RESEX_OK;
+	json_t *params = NULL;
+	int rc = settings_argument(c, "guest", "KEY=VALUE, such as weight=512", &params);
 
-	if (c->argc < 2)
-		return usage_error(c, "guest-set: a guest and at least one KEY=VALUE are required");
-	params = json_object();
-	settings = json_object();
-	json_object_set_new(params, "guest", json_string(c->argv[0]));
-	json_object_set_new(params, "settings", settings);
-	for (int i = 1; !rc && i < c->argc; i++)
-		rc = add_setting(c, settings, c->argv[i]);
-	if (!rc)
-		return show_guest(c, "guest-set", params);
-	json_decref(params);
-	return rc;
+	return rc ? rc : show_guest(c, "guest-set", params);
 }
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * cmd_reconf: the verbs on moves of nodes between services: service-list, why-move, move,
- * reconf, history.
+ * reconf, node-fix, service-set, history.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,26 +12,88 @@
 #include "src/cli/request.h"
 #include "src/util/clock.h"
 
+static const struct column service_cols[] = {
+	{ "SERVICE", "service", 1 }, { "NODES", "nodes", 0 },
+	{ "KNOWN", "known", 0 },     { "LOAD", "load", 0 },
+	{ "HIGH-MS", "high_ms", 0 }, { "MIN", "minimum", 0 },
+	{ "SHARE", "share", 0 },     { "PRIORITY", "priority", 0 },
+	{ "WHY", "why", 1 },	     { "NODE", "node", 1 },
+	{ "DONOR", "donor", 1 },     { "SET", "set", 1 },
+	{ "NOTE", "note", 1 },	     { 0 },
+};
+
+/* "share=4(2)": what an operator has set, and in parentheses what cluster.json has. */
+static void add_set(json_t *service)
+{
+	json_t *was, *set = json_array();
+	const char *key;
+
+	json_object_foreach(json_object_get(service, "configured"), key, was) {
+		const json_t *now = json_object_get(service, key);
+
+		if (!json_equal(now, was))
+			json_array_append_new(set, json_sprintf("%s=%lld(%lld)", key,
+								json_integer_value(now),
+								json_integer_value(was)));
+	}
+	json_object_set_new(service, "set", set);
+}
+
+static void print_services(json_t *rows)
+{
+	json_t *s;
+	size_t i;
+
+	json_array_foreach(rows, i, s)
+		add_set(s);
+	table_print(stdout, rows, service_cols);
+}
+
 int run_service_list(struct cli *c)
 {
-	static const struct column cols[] = {
-		{ "SERVICE", "service", 1 },
-		{ "NODES", "nodes", 0 },
-		{ "KNOWN", "known", 0 },
-		{ "LOAD", "load", 0 },
-		{ "HIGH-MS", "high_ms", 0 },
-		{ "MIN", "minimum", 0 },
-		{ "SHARE", "share", 0 },
-		{ "PRIORITY", "priority", 0 },
-		{ "WHY", "why", 1 },
-		{ "NODE", "node", 1 },
-		{ "DONOR", "donor", 1 },
-		{ "NOTE", "note", 1 },
-		{ 0 },
-	};
+	json_t *r = NULL;
+	int rc = no_arguments(c) ? RESEX_USAGE : request_reply(c, "service-list", NULL, &r);
 
-	return no_arguments(c) ? RESEX_USAGE
-			       : request_rows(c, "service-list", NULL, "services", cols);
+	if (!rc && r)
+		print_services(json_object_get(r, "services"));
+	json_decref(r);
+	return rc;
+}
+
+int run_service_set(struct cli *c)
+{
+	json_t *r = NULL, *params = NULL, *rows;
+	int rc = settings_argument(c, "service", "KEY=VALUE, such as share=4", &params);
+
+	if (!rc)
+		rc = request_reply(c, "service-set", params, &r);
+	if (!rc && r) {
+		rows = json_pack("[O]", r);
+		print_services(rows);
+		json_decref(rows);
+	}
+	json_decref(r);
+	return rc;
+}
+
+int run_node_fix(struct cli *c)
+{
+	json_t *r = NULL;
+	bool fixed;
+	int rc;
+
+	if (c->argc != 2)
+		return usage_error(c, "node-fix: a node and on or off are required");
+	fixed = !strcmp(c->argv[1], "on");
+	if (!fixed && strcmp(c->argv[1], "off") != 0)
+		return word_error(c, c->argv[1], "on or off");
+	rc = request_reply(c, "node-fix",
+			   json_pack("{s:s,s:b}", "node", c->argv[0], "fixed", fixed), &r);
+	if (!rc && r)
+		printf("node %s is %s\n", c->argv[0],
+		       fixed ? "fixed: this host does not move it" : "not fixed on this host");
+	json_decref(r);
+	return rc;
 }
 
 int run_why_move(struct cli *c)
@@ -107,7 +169,40 @@ static void set_time(json_t *move)
 	json_object_set_new(move, "time", json_string(local_time(ns, when)));
 }
 
-static void print_history(json_t *r)
+/* One line a member: also a narrow terminal has room for all. */
+static void print_move(const json_t *move)
+{
+	static const struct column fields[] = {
+		{ "time", "time", 1 },
+		{ "node", "node", 1 },
+		{ "from", "from", 1 },
+		{ "to", "to", 1 },
+		{ "outcome", "outcome", 1 },
+		{ "by", "by", 1 },
+		{ "why", "why", 1 },
+		{ "host that decided", "host", 1 },
+		{ "load of to was high for (ms)", "high_ms", 1 },
+		{ "load of to, before (1/1000)", "to_before", 1 },
+		{ "  predicted", "to_predicted", 1 },
+		{ "  seen later", "to_seen", 1 },
+		{ "load of from, before", "from_before", 1 },
+		{ "  predicted", "from_predicted", 1 },
+		{ "  seen later", "from_seen", 1 },
+		{ "fence of to's lock", "to_fence", 1 },
+		{ "fence of from's lock", "from_fence", 1 },
+		{ "other balancers notified", "told", 1 },
+		{ "locks held after (us)", "held_us", 1 },
+		{ "words read", "read_us", 1 },
+		{ "balancers notified", "told_us", 1 },
+		{ "word changed", "moved_us", 1 },
+		{ "locks released", "released_us", 1 },
+		{ 0 },
+	};
+
+	table_card(stdout, move, fields);
+}
+
+static void print_moves(const json_t *moves)
 {
 	static const struct column cols[] = {
 		{ "TIME", "time", 1 },
@@ -124,13 +219,25 @@ static void print_history(json_t *r)
 		{ "SEEN", "from_seen", 0 },
 		{ 0 },
 	};
+
+	table_print(stdout, moves, cols);
+}
+
+static void print_history(json_t *r, bool verbose)
+{
 	json_t *moves = json_object_get(r, "moves"), *m;
 	const char *note = json_string_value(json_object_get(r, "note"));
 	size_t i;
 
-	json_array_foreach(moves, i, m)
+	json_array_foreach(moves, i, m) {
 		set_time(m);
-	table_print(stdout, moves, cols);
+		if (verbose && i)
+			putchar('\n');
+		if (verbose)
+			print_move(m);
+	}
+	if (!verbose)
+		print_moves(moves);
 	if (note && *note)
 		fprintf(stderr, "resex: %s\n", note);
 }
@@ -153,7 +260,7 @@ int run_history(struct cli *c)
 				    json_integer(clock_wall_ns() - seconds * 1000000000));
 	rc = request_reply(c, "history", params, &r);
 	if (!rc && r)
-		print_history(r);
+		print_history(r, c->options.verbose);
 	json_decref(r);
 	return rc;
 }

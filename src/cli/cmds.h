@@ -42,6 +42,8 @@ int run_service_list(struct cli *c);
 int run_why_move(struct cli *c);
 int run_move(struct cli *c);
 int run_reconf(struct cli *c);
+int run_node_fix(struct cli *c);
+int run_service_set(struct cli *c);
 int run_history(struct cli *c);
 int run_cluster_reload(struct cli *c);
 int run_events(struct cli *c);

@@ -23,7 +23,7 @@ enum option_set {
 	OPT_ALL_SOURCES = 1 << 7,
 	OPT_NODE = 1 << 8,
 	OPT_VERBOSE = 1 << 9,
-	OPT_SINCE = 1 << 10,
+	OPT_HISTORY = 1 << 10, /* --since, and another --verbose */
 };
 
 struct options {

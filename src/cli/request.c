@@ -6,6 +6,7 @@
 #include "src/cli/request.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -80,6 +81,76 @@ int guest_argument(struct cli *c, bool required, json_t **params)
 	if (c->argc)
 		json_object_set_new(*params, "guest", json_string(c->argv[0]));
 	return RESEX_OK;
+}
+
+/*
+ * The JSON type that resexd.json and cluster.json have: a number, true or false, or else a string.
+ * Keys and ranges are known to resexd alone. 19 digits may be above what JSON integers of jansson
+ * hold: as a string, resexd refuses them and shows them as they were written.
+ */
+static json_t *setting_value(const char *word)
+{
+	const char *digits = "0123456789";
+	size_t n = strspn(word, digits);
+
+	if (n && n < 19 && !word[n])
+		return json_integer((json_int_t)strtoll(word, NULL, 10));
+	if (!strcmp(word, "true") || !strcmp(word, "false"))
+		return json_boolean(word[0] == 't');
+	return json_string(word);
+}
+
+/*
+ * "weight=512", and "sla.base=230us" for a member of a member. word is changed: '=' and '.' end its
+ * parts.
+ */
+static int add_setting(struct cli *c, json_t *settings, char *word, const char *form)
+{
+	char *eq = strchr(word, '='), *dot;
+	json_t *in = settings, *v;
+	char name[80];
+
+	if (!eq || eq == word || !eq[1])
+		return word_error(c, word, form);
+	*eq = 0;
+	snprintf(name, sizeof(name), "%s", word);
+	dot = strchr(word, '.');
+	if (dot) { /* one level suffices: of a guest's settings, only sla has members */
+		*dot = 0;
+		in = json_object_get(settings, word);
+		if (!in) {
+			in = json_object();
+			json_object_set_new(settings, word, in);
+		}
+		word = dot + 1;
+	}
+	/* The last of two would hold without a word: which one the user meant is unknown. */
+	if (!json_is_object(in) || json_object_get(in, word))
+		return given_twice(c, name);
+	v = setting_value(eq + 1);
+	if (!v || json_object_set_new(in, word, v))
+		return usage_error(c, "a setting must be in UTF-8");
+	return RESEX_OK;
+}
+
+int settings_argument(struct cli *c, const char *what, const char *form, json_t **params)
+{
+	json_t *settings;
+	char usage[96];
+	int rc = RESEX_OK;
+
+	if (c->argc < 2) {
+		snprintf(usage, sizeof(usage), "%s: a %s and at least one KEY=VALUE are required",
+			 c->verb->name, what);
+		return usage_error(c, usage);
+	}
+	settings = json_object();
+	*params = json_pack("{s:s,s:o}", what, c->argv[0], "settings", settings);
+	for (int i = 1; !rc && i < c->argc; i++)
+		rc = add_setting(c, settings, c->argv[i], form);
+	if (rc)
+		json_decref(*params);
+	return rc;
 }
 
 int request_rows(struct cli *c, const char *method, json_t *params, const char *member,

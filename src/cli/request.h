@@ -23,6 +23,12 @@ int no_arguments(struct cli *c);
 int guest_argument(struct cli *c, bool required, json_t **params);
 
 /*
+ * The parameters { what: name, settings: { KEY: VALUE } } of a verb whose arguments are a name and
+ * settings. form: of a setting, as in word_error.
+ */
+int settings_argument(struct cli *c, const char *what, const char *form, json_t **params);
+
+/*
  * Call a method; params are taken over. With --json the reply is printed at once, and
  * *result is NULL.
  */

@@ -500,6 +500,7 @@ void cluster_service_see(const struct cluster *c, uint32_t i, struct cluster_ser
 	const struct cluster_service *conf = &c->conf->service[i];
 
 	*s = (struct cluster_service_seen){ .conf = conf,
+					    .in_force = conf,
 					    .load = -1,
 					    .why = "",
 					    .why_text = "",
@@ -548,6 +549,39 @@ int cluster_reconf_set(struct cluster *c, enum cluster_reconf_mode mode)
 enum cluster_reconf_mode cluster_reconf_mode(const struct cluster *c)
 {
 	return c->reconf ? reconf_mode(c->reconf) : RECONF_PAUSE;
+}
+
+int cluster_node_fix(struct cluster *c, uint32_t i, bool fixed)
+{
+	if (!c->reconf)
+		return -EOPNOTSUPP;
+	reconf_fix(c->reconf, i, fixed, c->worked_wall_ns);
+	return 0;
+}
+
+bool cluster_node_fixed(const struct cluster *c, uint32_t i)
+{
+	return c->reconf && reconf_fixed(c->reconf, i);
+}
+
+int cluster_service_set(struct cluster *c, uint32_t i, const struct conf_doc *d,
+			struct conf_error *e)
+{
+	return c->reconf ? reconf_service_set(c->reconf, i, d, c->worked_wall_ns, e) : -EOPNOTSUPP;
+}
+
+void cluster_service_set_text(const struct cluster *c, uint32_t i,
+			      char text[static CLUSTER_SET_TEXT])
+{
+	text[0] = 0;
+	if (c->reconf)
+		reconf_set_text(c->reconf, i, text);
+}
+
+void cluster_service_reset(struct cluster *c)
+{
+	if (c->reconf)
+		reconf_service_reset(c->reconf, c->worked_wall_ns);
 }
 
 const char *cluster_move_text(int rc)

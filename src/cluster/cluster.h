@@ -202,8 +202,9 @@ int cluster_balance_set(struct cluster *c, uint32_t i, enum cluster_balance_mode
  * load indexes; -1: not known.
  */
 struct cluster_service_seen {
-	const struct cluster_service *conf;
-	bool here;		    /* this host balances it, so it decides for it */
+	const struct cluster_service *conf;	/* as cluster.json has it */
+	const struct cluster_service *in_force; /* with what an operator has set on this host */
+	bool here;				/* this host balances it, so it decides for it */
 	uint32_t nodes, known;	    /* that serve it; of them, those with a load that counts */
 	int64_t load;		    /* of its nodes in the mean, weighed by capacity */
 	int64_t high_ns;	    /* load >= high for so long */
@@ -222,6 +223,7 @@ void cluster_service_see(const struct cluster *c, uint32_t i, struct cluster_ser
 struct cluster_move {
 	uint64_t id;
 	int64_t wall_ns; /* when it was decided */
+	struct mono at;	 /* the same; ns 0: in an earlier run of the daemon */
 	char node[REGION_NAME], donor[REGION_NAME], taker[REGION_NAME];
 	char why[16];	  /* as cluster_service_seen.why */
 	char outcome[16]; /* "observed": nothing was done */
@@ -229,6 +231,12 @@ struct cluster_move {
 	int64_t taker_before, donor_before, taker_predicted, donor_predicted;
 	int64_t taker_seen, donor_seen; /* 5 T later; -1: not yet, or not known */
 	int64_t seen_wall_ns;		/* when; 0: not yet */
+	char host[REGION_NAME];		/* that decided, or got the order; "": not known */
+	/* Of both locks, as resex lock-list shows them; "": they were not held. */
+	char taker_fence[24], donor_fence[24];
+	int64_t told; /* other balancers that were notified; -1: none of this is known */
+	/* ns since the move was asked for, by a clock that is never set; -1: not reached. */
+	int64_t held_ns, read_ns, told_ns, moved_ns, released_ns;
 };
 
 /*
@@ -236,7 +244,8 @@ struct cluster_move {
  * and *ticket; ticket NULL: only say whether it would be begun. -EOPNOTSUPP: there is no "reconf";
  * -EPERM: this host decides nothing, why says the reason; -EBUSY: another move or a reload is under
  * way; -EAGAIN: too many requests; -EALREADY: the node serves it; -EACCES: it may not; -ENODATA:
- * its word was not read, or it is in no service.
+ * its word was not read, or it is in no service; -ECANCELED: it is
+ * fixed.
  */
 int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono now,
 		 uint64_t *ticket, char why[static 192]);
@@ -245,6 +254,24 @@ int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono
  * -EOPNOTSUPP: there is no "reconf".
  */
 int cluster_reconf_set(struct cluster *c, enum cluster_reconf_mode mode);
+/*
+ * This host does not move conf->node[i] while it is fixed; until the daemon ends. -EOPNOTSUPP:
+ * there is no "reconf".
+ */
+int cluster_node_fix(struct cluster *c, uint32_t i, bool fixed);
+bool cluster_node_fixed(const struct cluster *c, uint32_t i);
+/*
+ * This host decides by other values of conf->service[i], until the next cluster_reload: those of
+ * d, as cluster_service_change(). -EOPNOTSUPP: there is no "reconf".
+ */
+int cluster_service_set(struct cluster *c, uint32_t i, const struct conf_doc *d,
+			struct conf_error *e);
+enum { CLUSTER_SET_TEXT = 160 };
+/* The values that are set so, as "high 2000, share 4"; "": none. */
+void cluster_service_set_text(const struct cluster *c, uint32_t i,
+			      char text[static CLUSTER_SET_TEXT]);
+/* Those of cluster.json are in force again, for all services. */
+void cluster_service_reset(struct cluster *c);
 /* PAUSE: also without "reconf". */
 enum cluster_reconf_mode cluster_reconf_mode(const struct cluster *c);
 /* Of a result of cluster_move above 0. */

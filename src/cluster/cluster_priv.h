@@ -11,6 +11,7 @@
  *	balance_turn.c	one of them: a HAProxy is read, decided on, set
  *	balancer.c	records and readings -> what reconf/balance.h decides by
  *	reconf.c	when nodes should move to another service
+ *	overrides.c	what an operator has set of nodes and services
  *	history.c	these moves, in memory and in a file
  *	roles.c		nodes of kind switch: hooks, and acknowledgements
  *	worker_open.c	opens what the other thread uses

@@ -100,6 +100,7 @@ int exchange_open(struct exchange **out, const struct cluster_conf *conf)
 	spsc_latest_init(&x->keep.at);
 	spsc_latest_init(&x->checks.at);
 	spsc_latest_init(&x->roles.at);
+	spsc_latest_init(&x->moved.at);
 	x->control_fd = -1;
 	x->worker_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (x->worker_fd < 0)

@@ -7,6 +7,7 @@
  *	control --which services have a high load, the newest------------> worker
  *	control --requests of nodes, by HAProxy, the newest--------------> worker
  *	control --what is published of nodes of kind switch, the newest--> worker
+ *	worker  --how its newest move went, before its answer------------> control
  *	worker  --each host, and the rest, as last seen------------------> control
  *	worker  --words of this host's nodes, to be saved, the newest----> control
  *	control --which of these are saved, or could not be--------------> worker
@@ -21,6 +22,7 @@
 
 #include "src/cluster/cluster.h"
 #include "src/core/spsc.h"
+#include "src/reconf/move.h"
 #include "src/shared/member.h"
 #include "src/shared/peers.h"
 #include "src/util/log.h"
@@ -117,6 +119,18 @@ const struct request *mail_take(struct mail *m, uint64_t *ticket);
 void mail_answer(struct mail *m, uint64_t ticket, int rc);
 
 /* --- worker -> control --------------------------------------------------- */
+
+/* How a move went that has ended. */
+struct move_copy {
+	uint64_t ticket; /* of its request */
+	struct mono asked;
+	struct move_trace trace;
+};
+
+struct move_copies {
+	struct spsc_latest at;
+	struct move_copy copy[SPSC_BUFFERS];
+};
 
 /* The word of a node, and its kept word, as last read. */
 struct word_copy {
@@ -223,6 +237,7 @@ struct exchange {
 	struct check_copies checks;
 	struct roles_copies roles;
 	struct mail mail;
+	struct move_copies moved;
 	/* By number - 1. NULL: never configured. One that was left out keeps its place. */
 	struct host_copies *host[REGION_HOSTS_MAX];
 	struct rest_copies rest;

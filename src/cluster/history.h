@@ -7,7 +7,7 @@
  * A move has one line when it is decided, and one more when its later load was seen: the later one
  * of the same id counts. At HISTORY_FILE_MAX bytes the file becomes history.jsonl.1, and a new one
  * begins. A file that cannot be written costs no move: history_note() says why, until a line was
- * written again.
+ * written again. Moves are in the order in which they were made: the time of day may be set back.
  */
 #ifndef RESEX_CLUSTER_HISTORY_H
 #define RESEX_CLUSTER_HISTORY_H

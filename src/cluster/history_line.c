@@ -7,80 +7,95 @@
 
 #include "src/cluster/history.h"
 
-/* The loads of a move, by their names in a line. */
-static const struct {
+/* The members of a line but its id, in their order. */
+struct member {
 	const char *key;
 	size_t at;
-} loads[] = {
-	{ "taker_before", offsetof(struct cluster_move, taker_before) },
-	{ "donor_before", offsetof(struct cluster_move, donor_before) },
-	{ "taker_predicted", offsetof(struct cluster_move, taker_predicted) },
-	{ "donor_predicted", offsetof(struct cluster_move, donor_predicted) },
-	{ "taker_seen", offsetof(struct cluster_move, taker_seen) },
-	{ "donor_seen", offsetof(struct cluster_move, donor_seen) },
+	size_t size; /* of a text; 0: a number */
+	bool newer;  /* earlier releases did not write it: "", or -1 */
 };
 
-enum { LOADS = sizeof(loads) / sizeof(loads[0]) };
+#define AT(name)     offsetof(struct cluster_move, name)
+#define TEXT(name)   AT(name), sizeof(((struct cluster_move *)0)->name)
+#define NUMBER(name) AT(name), 0
+static const struct member members[] = {
+	{ "wall_ns", NUMBER(wall_ns), false },
+	{ "node", TEXT(node), false },
+	{ "from", TEXT(donor), false },
+	{ "to", TEXT(taker), false },
+	{ "why", TEXT(why), false },
+	{ "outcome", TEXT(outcome), false },
+	{ "high_ns", NUMBER(high_ns), false },
+	{ "seen_wall_ns", NUMBER(seen_wall_ns), false },
+	{ "taker_before", NUMBER(taker_before), false },
+	{ "donor_before", NUMBER(donor_before), false },
+	{ "taker_predicted", NUMBER(taker_predicted), false },
+	{ "donor_predicted", NUMBER(donor_predicted), false },
+	{ "taker_seen", NUMBER(taker_seen), false },
+	{ "donor_seen", NUMBER(donor_seen), false },
+	{ "host", TEXT(host), true },
+	{ "taker_fence", TEXT(taker_fence), true },
+	{ "donor_fence", TEXT(donor_fence), true },
+	{ "told", NUMBER(told), true },
+	{ "held_ns", NUMBER(held_ns), true },
+	{ "read_ns", NUMBER(read_ns), true },
+	{ "told_ns", NUMBER(told_ns), true },
+	{ "moved_ns", NUMBER(moved_ns), true },
+	{ "released_ns", NUMBER(released_ns), true },
+};
 
-static int64_t *load_of(struct cluster_move *m, int i)
-{
-	return (int64_t *)((char *)m + loads[i].at);
-}
+/* A higher one is none of ours, and ids go on above the highest that was read. */
+#define ID_MAX (1ll << 53)
+
+enum { MEMBERS = sizeof(members) / sizeof(members[0]) };
 
 char *history_line(const struct cluster_move *m)
 {
+	json_t *o = json_pack("{s:I}", "id", (json_int_t)m->id);
 	char *text = NULL;
-	struct cluster_move copy = *m;
-	json_t *o = json_pack("{s:I,s:I,s:s,s:s,s:s,s:s,s:s,s:I,s:I}", "id", (json_int_t)m->id,
-			      "wall_ns", (json_int_t)m->wall_ns, "node", m->node, "from", m->donor,
-			      "to", m->taker, "why", m->why, "outcome", m->outcome, "high_ns",
-			      (json_int_t)m->high_ns, "seen_wall_ns", (json_int_t)m->seen_wall_ns);
 
-	for (int i = 0; o && i < LOADS; i++)
-		json_object_set_new(o, loads[i].key, json_integer(*load_of(&copy, i)));
+	for (const struct member *k = members; o && k < members + MEMBERS; k++) {
+		const char *at = (const char *)m + k->at;
+		int64_t v;
+
+		memcpy(&v, at, sizeof(v));
+		json_object_set_new(o, k->key, k->size ? json_string(at) : json_integer(v));
+	}
 	if (o)
 		text = json_dumps(o, JSON_COMPACT);
 	json_decref(o);
 	return text;
 }
 
-static bool get_text(const json_t *o, const char *key, char *to, size_t size)
+static bool get_member(const json_t *o, const struct member *k, char *to)
 {
-	const json_t *v = json_object_get(o, key);
+	const json_t *v = json_object_get(o, k->key);
+	int64_t n = v ? json_integer_value(v) : -1;
 
-	if (!json_is_string(v) || json_string_length(v) >= size)
+	if (!v && !k->newer)
 		return false;
-	strcpy(to, json_string_value(v));
-	return true;
-}
-
-static bool get_int(const json_t *o, const char *key, int64_t *to)
-{
-	const json_t *v = json_object_get(o, key);
-
-	*to = json_integer_value(v);
-	return json_is_integer(v);
+	if (k->size) {
+		if (v && (!json_is_string(v) || json_string_length(v) >= k->size))
+			return false;
+		strcpy(to, v ? json_string_value(v) : "");
+		return true;
+	}
+	memcpy(to, &n, sizeof(n));
+	return !v || json_is_integer(v);
 }
 
 int history_parse(const char *line, size_t len, struct cluster_move *m)
 {
 	json_t *o = len <= HISTORY_LINE_MAX ? json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL)
 					    : NULL;
-	int64_t id = 0;
-	bool good;
+	const json_t *id = json_object_get(o, "id");
+	bool good = json_is_integer(id) && json_integer_value(id) > 0 &&
+		    json_integer_value(id) < ID_MAX;
 
 	memset(m, 0, sizeof(*m));
-	good = json_is_object(o) && get_int(o, "id", &id) && id > 0 &&
-	       get_int(o, "wall_ns", &m->wall_ns) && get_int(o, "high_ns", &m->high_ns) &&
-	       get_int(o, "seen_wall_ns", &m->seen_wall_ns) &&
-	       get_text(o, "node", m->node, sizeof(m->node)) &&
-	       get_text(o, "from", m->donor, sizeof(m->donor)) &&
-	       get_text(o, "to", m->taker, sizeof(m->taker)) &&
-	       get_text(o, "why", m->why, sizeof(m->why)) &&
-	       get_text(o, "outcome", m->outcome, sizeof(m->outcome));
-	for (int i = 0; good && i < LOADS; i++)
-		good = get_int(o, loads[i].key, load_of(m, i));
-	m->id = (uint64_t)id;
+	m->id = good ? (uint64_t)json_integer_value(id) : 0;
+	for (const struct member *k = members; good && k < members + MEMBERS; k++)
+		good = get_member(o, k, (char *)m + k->at);
 	json_decref(o);
 	return good ? 0 : -EINVAL;
 }

@@ -13,6 +13,7 @@ libcluster_a_SOURCES = \
 	src/cluster/locks.c \
 	src/cluster/nodes.c \
 	src/cluster/notices.c \
+	src/cluster/overrides.c src/cluster/overrides.h \
 	src/cluster/publish.c \
 	src/cluster/reconf.c src/cluster/reconf.h \
 	src/cluster/roles.c src/cluster/roles.h \

@@ -15,6 +15,7 @@
 #include "src/cluster/balancer.h"
 #include "src/cluster/cluster_priv.h"
 #include "src/cluster/history.h"
+#include "src/cluster/overrides.h"
 #include "src/reconf/decide.h"
 #include "src/reconf/move.h"
 #include "src/reconf/role.h"
@@ -55,6 +56,7 @@ struct reconf {
 	struct mono due;
 	struct decide decide;
 	struct decide_view view;
+	struct overrides over;
 	uint16_t place[REGION_SERVICES_MAX]; /* by number: index of conf->service[] */
 	struct taker taker[CLUSTER_SERVICES_MAX];
 	struct open_move open[HISTORY_MOVES];
@@ -83,6 +85,7 @@ static void begin(struct reconf *r, const struct cluster_conf *conf)
 
 	if (!r->conf || r->conf->reconf.mode != c->mode)
 		r->mode = (enum cluster_reconf_mode)c->mode;
+	overrides_begin(&r->over, r->conf, conf);
 	r->conf = conf;
 	memset(r->taker, 0, sizeof(r->taker));
 	memset(r->pending, 0, sizeof(r->pending));
@@ -148,7 +151,7 @@ static void look_at_node(struct reconf *r, const struct cluster *c, uint32_t i,
 	*d = (struct decide_node){ .service = s.service ? r->place[s.service->number]
 							: DECIDE_NO_SERVICE,
 				   .alive = hostset_has(members, n->host),
-				   .fixed = is_pending(&s),
+				   .fixed = r->over.fixed[i] || is_pending(&s),
 				   .known = s.state == CLUSTER_NODE_FRESH && b.known,
 				   .capacity = (uint32_t)n->capacity,
 				   .may = n->may };
@@ -173,7 +176,7 @@ static void look(struct reconf *r, const struct cluster *c, const struct hostset
 	for (uint32_t i = 0; i < r->conf->nodes; i++)
 		look_at_node(r, c, i, members, now);
 	for (uint32_t i = 0; i < r->conf->services; i++) {
-		const struct cluster_service *s = &r->conf->service[i];
+		const struct cluster_service *s = &r->over.service[i];
 
 		r->view.service[i] = (struct decide_service){ .minimum = at_most(s->minimum),
 							      .guarantee = at_most(s->guarantee),
@@ -242,18 +245,27 @@ static void watch_later(struct reconf *r, struct cluster_move *m, uint32_t taker
 }
 
 static struct cluster_move *note_move(struct reconf *r, const struct decide_plan *p, uint32_t highs,
-				      const char *why, const char *outcome, int64_t wall_ns)
+				      const char *why, const char *outcome, struct mono now,
+				      int64_t wall_ns)
 {
 	const struct cluster_conf *conf = r->conf;
 	struct cluster_move m = { .wall_ns = wall_ns,
+				  .at = now,
 				  .high_ns = highs * conf->reconf.check_ns,
 				  .taker_before = known_load(p->taker_before),
 				  .donor_before = known_load(p->donor_before),
 				  .taker_predicted = known_load(p->taker_after),
 				  .donor_predicted = known_load(p->donor_after),
 				  .taker_seen = -1,
-				  .donor_seen = -1 };
+				  .donor_seen = -1,
+				  .told = -1,
+				  .held_ns = -1,
+				  .read_ns = -1,
+				  .told_ns = -1,
+				  .moved_ns = -1,
+				  .released_ns = -1 };
 
+	strcpy(m.host, conf->host[conf->self].name);
 	strcpy(m.node, conf->node[p->step[0].node].name);
 	strcpy(m.donor, conf->service[p->step[0].donor].name);
 	strcpy(m.taker, conf->service[p->step[0].taker].name);
@@ -266,7 +278,8 @@ static struct cluster_move *note_move(struct reconf *r, const struct decide_plan
 static void observe(struct reconf *r, const struct decide_plan *p, uint32_t highs, struct mono now,
 		    int64_t wall_ns)
 {
-	struct cluster_move *m = note_move(r, p, highs, why_names[p->why], "observed", wall_ns);
+	struct cluster_move *m = note_move(r, p, highs, why_names[p->why], "observed", now,
+					   wall_ns);
 
 	watch_later(r, m, p->step[0].taker, p->step[0].donor, now);
 	guests_event(r->gs, wall_ns, "", "reconf",
@@ -284,7 +297,7 @@ static bool is_for_load(const struct decide_plan *p, uint32_t service)
 
 /* 0, or as mail_ask. */
 static int ask(struct reconf *r, const struct decide_plan *p, const char *why, bool for_load,
-	       bool ordered, uint32_t highs, int64_t wall_ns)
+	       bool ordered, uint32_t highs, struct mono now, int64_t wall_ns)
 {
 	const struct decide_step *s = &p->step[0];
 	const struct cluster_node *n = &r->conf->node[s->node];
@@ -304,7 +317,7 @@ static int ask(struct reconf *r, const struct decide_plan *p, const char *why, b
 	}
 	a->ordered = ordered;
 	a->taker = s->taker;
-	a->move = note_move(r, p, highs, why, "asked", wall_ns);
+	a->move = note_move(r, p, highs, why, "asked", now, wall_ns);
 	a->id = a->move->id;
 	exchange_wake(r->x->worker_fd);
 	return 0;
@@ -345,11 +358,45 @@ static uint32_t index_of(const struct reconf *r, const char *service)
 	return (uint32_t)(cluster_service_find(r->conf, service) - r->conf->service);
 }
 
+/* As resex lock-list shows it. */
+static void put_fence(uint64_t seq, char text[static 24])
+{
+	snprintf(text, 24, "%u.%u", region_seq_epoch(seq), region_seq_count(seq));
+}
+
+static int64_t phase_ns(const struct move_copy *c, enum move_phase p)
+{
+	return c->trace.at[p].ns < 0 ? -1 : mono_sub(c->trace.at[p], c->asked);
+}
+
+/* A move that was refused at once has no trace. */
+static void take_trace(struct reconf *r, uint64_t ticket, struct cluster_move *m)
+{
+	struct move_copies *all = &r->x->moved;
+	const struct move_copy *c;
+
+	spsc_latest_get(&all->at);
+	c = &all->copy[all->at.front];
+	if (c->ticket != ticket)
+		return;
+	m->held_ns = phase_ns(c, MOVE_HELD);
+	m->read_ns = phase_ns(c, MOVE_READ);
+	m->told_ns = phase_ns(c, MOVE_TOLD);
+	m->moved_ns = phase_ns(c, MOVE_ACTED);
+	m->released_ns = phase_ns(c, MOVE_ENDED);
+	m->told = c->trace.told;
+	if (m->held_ns < 0)
+		return;
+	put_fence(c->trace.fence[0], m->taker_fence);
+	put_fence(c->trace.fence[1], m->donor_fence);
+}
+
 void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns)
 {
 	struct asked_move *a = &r->asked;
 	int rc = a->ticket ? mail_result(&r->x->mail, a->ticket) : -EINPROGRESS;
 	struct cluster_move *m = a->move;
+	uint64_t ticket = a->ticket;
 
 	if (rc == -EINPROGRESS)
 		return;
@@ -359,6 +406,7 @@ void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns)
 	if (m->id != a->id) /* so many moves came meanwhile */
 		return;
 	strcpy(m->outcome, outcome_of(rc));
+	take_trace(r, ticket, m);
 	history_changed(r->history, m);
 	if (!rc)
 		watch_later(r, m, a->taker, index_of(r, m->donor), now);
@@ -402,6 +450,8 @@ int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint3
 					  .node = (uint16_t)node };
 	if (p.step[0].donor == service)
 		return -EALREADY;
+	if (r->over.fixed[node])
+		return -ECANCELED;
 	if (!(r->conf->node[node].may >> service & 1))
 		return -EACCES;
 	if (!ticket)
@@ -409,9 +459,62 @@ int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint3
 	p.taker_before = decide_load(&r->decide, &r->view, service);
 	p.donor_before = decide_load(&r->decide, &r->view, p.step[0].donor);
 	p.taker_after = p.donor_after = UINT32_MAX;
-	rc = ask(r, &p, "order", false, true, 0, wall_ns);
+	rc = ask(r, &p, "order", false, true, 0, now, wall_ns);
 	*ticket = r->asked.ticket;
 	return rc;
+}
+
+/* --- what an operator sets ------------------------------------------------------------------ */
+
+void reconf_fix(struct reconf *r, uint32_t node, bool fixed, int64_t wall_ns)
+{
+	if (r->over.fixed[node] != fixed)
+		guests_event(r->gs, wall_ns, "", "reconf", "an operator has %s node %s",
+			     fixed ? "fixed" : "released", r->conf->node[node].name);
+	r->over.fixed[node] = fixed;
+}
+
+bool reconf_fixed(const struct reconf *r, uint32_t node)
+{
+	return r->over.fixed[node];
+}
+
+void reconf_set_text(const struct reconf *r, uint32_t service, char text[static CLUSTER_SET_TEXT])
+{
+	overrides_text(&r->over, r->conf, service, text);
+}
+
+int reconf_service_set(struct reconf *r, uint32_t service, const struct conf_doc *d,
+		       int64_t wall_ns, struct conf_error *e)
+{
+	uint64_t high = r->over.service[service].high;
+	char text[CLUSTER_SET_TEXT];
+	int rc = cluster_service_change(d, r->conf, r->over.service, service, e);
+
+	if (rc)
+		return rc;
+	if (r->over.service[service].high != high) /* T begins again */
+		r->taker[service].highs = 0;
+	reconf_set_text(r, service, text);
+	guests_event(r->gs, wall_ns, "", "reconf", "an operator has set of service %s: %s",
+		     r->conf->service[service].name, *text ? text : "what cluster.json says");
+	return 0;
+}
+
+void reconf_service_reset(struct reconf *r, int64_t wall_ns)
+{
+	char text[CLUSTER_SET_TEXT];
+
+	for (uint32_t i = 0; i < r->conf->services; i++) {
+		reconf_set_text(r, i, text);
+		if (!*text)
+			continue;
+		guests_event(r->gs, wall_ns, "", "reconf",
+			     "cluster.json holds again for service %s, not: %s",
+			     r->conf->service[i].name, text);
+		r->over.service[i] = r->conf->service[i];
+		r->taker[i].highs = 0;
+	}
 }
 
 /* --- decisions, each S ---------------------------------------------------------------------- */
@@ -452,7 +555,7 @@ static void decide_for(struct reconf *r, uint32_t i, struct mono now, int64_t wa
 		return;
 	take_plan(t, &p);
 	if (p.steps && r->mode == RECONF_ACT) {
-		if (ask(r, &p, why_names[p.why], is_for_load(&p, i), false, t->highs, wall_ns))
+		if (ask(r, &p, why_names[p.why], is_for_load(&p, i), false, t->highs, now, wall_ns))
 			return; /* the mail is full: at the next check */
 	} else if (p.steps) {
 		observe(r, &p, t->highs, now, wall_ns);
@@ -493,7 +596,7 @@ static void undo(struct reconf *r, uint32_t i, const struct hostset *members, st
 					  .node = (uint16_t)i };
 	p.taker_before = decide_load(&r->decide, &r->view, p.step[0].taker);
 	p.donor_before = decide_load(&r->decide, &r->view, donor);
-	if (!ask(r, &p, "undo", false, true, 0, wall_ns))
+	if (!ask(r, &p, "undo", false, true, 0, now, wall_ns))
 		r->pending[i] = now; /* if it is refused: again after give_up */
 }
 
@@ -529,6 +632,7 @@ void reconf_reload(struct reconf *r, const struct cluster_conf *conf, struct mon
 		   int64_t wall_ns)
 {
 	reconf_answer(r, now, wall_ns); /* the other thread has ended the move first */
+	reconf_service_reset(r, wall_ns);
 	begin(r, conf);
 }
 
@@ -584,6 +688,7 @@ void reconf_see(const struct reconf *r, uint32_t service, struct cluster_service
 {
 	const struct taker *t = &r->taker[service];
 
+	s->in_force = &r->over.service[service];
 	s->here = cluster_is_balancer(r->conf, &r->conf->service[service]);
 	s->load = known_load(decide_load(&r->decide, &r->view, service));
 	s->high_ns = t->highs * r->conf->reconf.check_ns;

@@ -41,6 +41,13 @@ int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint3
 		 struct mono now, int64_t wall_ns, uint64_t *ticket);
 void reconf_set(struct reconf *r, enum cluster_reconf_mode mode, int64_t wall_ns);
 enum cluster_reconf_mode reconf_mode(const struct reconf *r);
+/* As the functions of cluster.h. */
+void reconf_fix(struct reconf *r, uint32_t node, bool fixed, int64_t wall_ns);
+bool reconf_fixed(const struct reconf *r, uint32_t node);
+int reconf_service_set(struct reconf *r, uint32_t service, const struct conf_doc *d,
+		       int64_t wall_ns, struct conf_error *e);
+void reconf_set_text(const struct reconf *r, uint32_t service, char text[static CLUSTER_SET_TEXT]);
+void reconf_service_reset(struct reconf *r, int64_t wall_ns);
 /* Take the result of the move that was asked for, if it has one. */
 void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns);
 

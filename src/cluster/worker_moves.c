@@ -21,6 +21,7 @@ struct moves {
 	struct lock lock[CLUSTER_SERVICES_MAX];
 	struct counter counter[CLUSTER_SERVICES_MAX];
 	uint64_t ticket; /* of the request that is under way; 0: none */
+	struct mono asked;
 	uint32_t taker;
 	bool ordered;
 	struct move_wish wish;
@@ -244,6 +245,7 @@ int worker_ask_move(struct worker *w, const struct request *r, uint64_t ticket, 
 		return -EAGAIN;
 	put_nodes(w, m);
 	m->ticket = ticket;
+	m->asked = now;
 	m->wish = (struct move_wish){ .why = r->force ? MOVE_FOR_ORDER : MOVE_FOR_LOAD,
 				      .donor = (uint32_t)donor,
 				      .node = (uint32_t)node };
@@ -289,6 +291,15 @@ static int answer_of(enum move_result r)
 	return r == MOVE_MOVED ? 0 : (int)r;
 }
 
+/* Control finds it there when it has the answer. */
+static void pass_trace(struct worker *w, const struct moves *m)
+{
+	struct move_copies *c = &w->x->moved;
+
+	c->copy[c->at.back] = (struct move_copy){ m->ticket, m->asked, *move_trace(&m->move) };
+	spsc_latest_put(&c->at);
+}
+
 static void go_on(struct worker *w, struct moves *m, struct mono now)
 {
 	if (m->waits && mono_sub(now, m->again) < 0)
@@ -299,6 +310,7 @@ static void go_on(struct worker *w, struct moves *m, struct mono now)
 	}
 	if (move_state(&m->move) != MOVE_IDLE || tries_again(w, m, now))
 		return;
+	pass_trace(w, m);
 	mail_answer(&w->x->mail, m->ticket, answer_of(move_result(&m->move)));
 	m->ticket = 0;
 	exchange_wake(w->x->control_fd);

@@ -65,6 +65,7 @@ static const struct conf_key service_keys[] = {
 	{ KEY("name", STRING, name), .min = 1, .max = REGION_NAME - 1, .required = 1 },
 	{ KEY("number", UINT, number), .min = 1, .max = REGION_SERVICES_MAX - 1, .required = 1 },
 	{ KEY("minimum", UINT, minimum), .max = REGION_NODES_MAX * REGION_HOSTS_MAX },
+	/* From here on also of cluster_service_change(). */
 	{ KEY("guarantee", UINT, guarantee), .max = CLUSTER_NODES_MAX },
 	{ KEY("share", UINT, share), .max = CLUSTER_NODES_MAX },
 	{ KEY("maximum", UINT, maximum), .min = 1, .max = CLUSTER_NODES_MAX },
@@ -74,6 +75,7 @@ static const struct conf_key service_keys[] = {
 	{ 0 },
 };
 #undef KEY
+enum { SERVICE_KEYS_CHANGED = 3 }; /* the first of them */
 
 /* --- hosts ----------------------------------------------------------------- */
 
@@ -407,20 +409,28 @@ static int check_order(const struct conf_doc *d, const char *path, const struct 
 	return 0;
 }
 
+static int check_loads(const struct conf_doc *d, const char *path, const json_t *obj,
+		       const struct cluster_service *s, struct conf_error *e)
+{
+	if (s->low < s->high)
+		return 0;
+	return conf_fail_key(
+		d, path, json_object_get(obj, "low") ? "low" : "high", e,
+		"low %llu of \"%s\" is not below its high, %llu: write a lower low, or "
+		"a higher high",
+		(unsigned long long)s->low, s->name, (unsigned long long)s->high);
+}
+
 /* share stays NOT_GIVEN until the nodes are known: cluster_reconf_read(). */
 static int read_moves(const struct conf_doc *d, const char *path, const json_t *obj,
 		      struct cluster_service *s, struct conf_error *e)
 {
 	int rc = check_order(d, path, s, e);
 
+	if (!rc)
+		rc = check_loads(d, path, obj, s, e);
 	if (rc)
 		return rc;
-	if (s->low >= s->high)
-		return conf_fail_key(d, path, json_object_get(obj, "low") ? "low" : "high", e,
-				     "low %llu of \"%s\" is not below its high, %llu: write a "
-				     "lower low, or a higher high",
-				     (unsigned long long)s->low, s->name,
-				     (unsigned long long)s->high);
 	if (s->guarantee == NOT_GIVEN)
 		s->guarantee = s->minimum;
 	if (s->maximum == NOT_GIVEN)
@@ -451,6 +461,43 @@ static int read_service(void *to, const struct conf_doc *d, const char *path, co
 		rc = read_moves(d, path, obj, &s, e);
 	if (!rc)
 		c->service[c->services++] = s;
+	return rc;
+}
+
+/* The keys that all hosts must hold alike. */
+static int refuse_common(const struct conf_doc *d, struct conf_error *e)
+{
+	static const char *const keys[] = { "name", "number", "minimum", "balancers" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (json_object_get(d->root, keys[i]))
+			return conf_fail_key(d, "", keys[i], e,
+					     "%s: other hosts count on it: write it into "
+					     "cluster.json of all hosts, and run resex "
+					     "cluster-reload",
+					     keys[i]);
+	return 0;
+}
+
+int cluster_service_change(const struct conf_doc *d, const struct cluster_conf *c,
+			   struct cluster_service *all, uint32_t i, struct conf_error *e)
+{
+	const struct cluster_service old = all[i];
+	struct cluster_service s = old;
+	int rc = refuse_common(d, e);
+
+	if (!rc)
+		rc = conf_bind(d, "", d->root, service_keys + SERVICE_KEYS_CHANGED, NULL, &s, e);
+	if (!rc)
+		rc = check_order(d, "", &s, e);
+	if (!rc)
+		rc = check_loads(d, "", d->root, &s, e);
+	if (rc)
+		return rc;
+	all[i] = s;
+	rc = cluster_sums_check(c, all, d, e);
+	if (rc)
+		all[i] = old;
 	return rc;
 }
 

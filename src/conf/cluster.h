@@ -199,6 +199,14 @@ uint64_t cluster_callers_second_default(const struct cluster_conf *c);
 /* The maximum of a service whose file gives none. */
 uint64_t cluster_maximum_default(const struct cluster_service *s);
 
+/*
+ * Change all[i] by the members of d: those of a service from guarantee on, with the same ranges and
+ * errors as in a file. all: c->services of them, the values in force. 0, or -EINVAL with e filled,
+ * and nothing is changed.
+ */
+int cluster_service_change(const struct conf_doc *d, const struct cluster_conf *c,
+			   struct cluster_service *all, uint32_t i, struct conf_error *e);
+
 /* How long a lock word must be unchanged before other hosts may break the lock (lease.h). */
 int64_t cluster_break_ns(const struct cluster_conf *c);
 

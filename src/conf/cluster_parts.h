@@ -12,6 +12,9 @@
 int cluster_nodes_read(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e);
 /* "reconf", and the shares of services that give none; after the nodes. */
 int cluster_reconf_read(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e);
+/* Has c nodes for the minimums and guarantees of all its services, with these values? */
+int cluster_sums_check(const struct cluster_conf *c, const struct cluster_service *all,
+		       const struct conf_doc *d, struct conf_error *e);
 /* "balance"; after the nodes. A client checks it, and balances nothing. */
 int cluster_balance_read(struct cluster_conf *c, const struct conf_doc *d, bool client,
 			 struct conf_error *e);

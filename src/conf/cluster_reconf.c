@@ -134,10 +134,24 @@ static int refuse_sum(const struct cluster_conf *c, const struct conf_doc *d, co
 			 what, (unsigned long long)sum, c->nodes, what);
 }
 
-static int check_nodes(const struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
+int cluster_sums_check(const struct cluster_conf *c, const struct cluster_service *all,
+		       const struct conf_doc *d, struct conf_error *e)
 {
 	uint64_t minimums = 0, guarantees = 0;
 
+	for (uint32_t i = 0; i < c->services; i++) {
+		minimums += all[i].minimum;
+		guarantees += all[i].guarantee;
+	}
+	if (minimums > c->nodes)
+		return refuse_sum(c, d, "minimum", minimums, e);
+	if (guarantees > c->nodes)
+		return refuse_sum(c, d, "guarantee", guarantees, e);
+	return 0;
+}
+
+static int check_nodes(const struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
+{
 	if (!c->nodes)
 		return conf_fail(
 			d, "reconf", e,
@@ -148,15 +162,7 @@ static int check_nodes(const struct cluster_conf *c, const struct conf_doc *d, s
 				 "reconf moves up to %d nodes, and there are %u: write fewer "
 				 "\"nodes\", or leave \"reconf\" out",
 				 CLUSTER_MOVED_MAX, c->nodes);
-	for (uint32_t i = 0; i < c->services; i++) {
-		minimums += c->service[i].minimum;
-		guarantees += c->service[i].guarantee;
-	}
-	if (minimums > c->nodes)
-		return refuse_sum(c, d, "minimum", minimums, e);
-	if (guarantees > c->nodes)
-		return refuse_sum(c, d, "guarantee", guarantees, e);
-	return 0;
+	return cluster_sums_check(c, c->service, d, e);
 }
 
 /* --- the whole ------------------------------------------------------------------- */

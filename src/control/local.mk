@@ -7,6 +7,7 @@ libcontrol_a_SOURCES = \
 	src/control/reload.c \
 	src/control/methods.c src/control/methods.h \
 	src/control/methods_priv.h \
+	src/control/override.c \
 	src/control/policy.c \
 	src/control/proto.c src/control/proto.h \
 	src/control/put.c \

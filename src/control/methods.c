@@ -39,6 +39,12 @@ static const struct method_param p_move[] = {
 	{ "node", JSON_STRING }, { "service", JSON_STRING }, { "dry_run", JSON_TRUE }, { 0 }
 };
 static const struct method_param p_reconf_set[] = { { "mode", JSON_STRING }, { 0 } };
+static const struct method_param p_node_fix[] = { { "node", JSON_STRING },
+						  { "fixed", JSON_TRUE },
+						  { 0 } };
+static const struct method_param p_service_set[] = { { "service", JSON_STRING },
+						     { "settings", JSON_OBJECT },
+						     { 0 } };
 static const struct method_param p_history[] = { { "service", JSON_STRING },
 						 { "since_ns", JSON_INTEGER },
 						 { 0 } };
@@ -78,6 +84,8 @@ const struct method methods[] = {
 	{ "why-move", false, cmd_why_move, p_name },
 	{ "move", true, cmd_move, p_move },
 	{ "reconf-set", true, cmd_reconf_set, p_reconf_set },
+	{ "node-fix", true, cmd_node_fix, p_node_fix },
+	{ "service-set", true, cmd_service_set, p_service_set },
 	{ "history", false, cmd_history, p_history },
 	{ "cluster-reload", true, cmd_cluster_reload, p_reload },
 	{ 0 },

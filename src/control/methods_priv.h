@@ -10,6 +10,7 @@
  *	nodes.c	 node-list, load-list, load-show
  *	balance.c balance-list, balance-set, why-node
  *	reconf.c service-list, why-move, history
+ *	override.c node-fix, service-set
  *	reload.c cluster-reload
  *	put.c	 members of replies that several methods have
  */
@@ -20,6 +21,8 @@
 #include "src/control/methods.h"
 
 struct cluster_node;
+struct conf_doc;
+struct conf_error;
 
 /* Fill c->exit and c->error, and return the exit code. */
 int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)
@@ -54,11 +57,24 @@ void put_cluster(json_t *o, const struct cluster *cl);
 void put_rows(json_t *o, const char *key, const struct cluster *cl, uint32_t n, struct mono now,
 	      json_t *(*row)(const struct cluster *, uint32_t, struct mono));
 
+/* A row of service-list: of conf->service[i]. */
+json_t *service_row(const struct cluster *cl, uint32_t i, struct mono now);
+/* "nodes stay where they are": there is no "reconf". Returns c->exit. */
+int no_reconf(struct call *c);
+
 /* The cluster. NULL: c->exit and c->error say that this host is in none. */
 struct cluster *cluster_of(struct call *c);
 /* The parameter "node". NULL: c->exit and c->error say why. */
 const struct cluster_node *find_node(struct call *c, const struct cluster *cl,
 				     const json_t *params);
+/*
+ * The parameter "settings", as a document whose file has the method's name: conf_free() frees it.
+ * 0, or c->exit with c->error.
+ */
+int read_settings(struct call *c, const char *method, const char *example, const json_t *params,
+		  struct conf_doc *d);
+/* The document of read_settings is wrong: c->exit, and c->error without a place. */
+int bad_setting(struct call *c, const struct conf_doc *d, const struct conf_error *e);
 /* The parameter "guest". NULL: c->exit and c->error say why. */
 struct guest_entry *find_guest(struct call *c, const json_t *params);
 /* "managed", or why no policy caps the guest. */
@@ -95,6 +111,8 @@ int cmd_service_list(struct call *c, const json_t *params, json_t **result);
 int cmd_why_move(struct call *c, const json_t *params, json_t **result);
 int cmd_reconf_set(struct call *c, const json_t *params, json_t **result);
 int cmd_move(struct call *c, const json_t *params, json_t **result);
+int cmd_node_fix(struct call *c, const json_t *params, json_t **result);
+int cmd_service_set(struct call *c, const json_t *params, json_t **result);
 int cmd_history(struct call *c, const json_t *params, json_t **result);
 int cmd_cluster_reload(struct call *c, const json_t *params, json_t **result);
 int cmd_why(struct call *c, const json_t *params, json_t **result);

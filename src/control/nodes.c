@@ -172,6 +172,7 @@ static json_t *node_row(const struct cluster *cl, uint32_t i, struct mono now)
 	put_s(o, "kind", cluster_kind_name((enum cluster_node_kind)s.conf->kind));
 	put_name(o, "phase", *s.phase_name ? s.phase_name : NULL);
 	put_name(o, "server", configured ? s.conf->server : NULL);
+	put_b(o, "fixed", cluster_node_fixed(cl, i));
 	put_s(o, "state", state_text(s.state));
 	/* Its load may be stale, too: that is in load-list. */
 	put_s(o, "note", *cluster_role_note(cl, i) ? cluster_role_note(cl, i) : s.note);

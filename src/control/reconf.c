@@ -13,7 +13,21 @@
 
 /* --- service-list ------------------------------------------------------------------------- */
 
-static json_t *service_row(const struct cluster *cl, uint32_t i, struct mono now)
+/* What service-set may change, as cluster.json has it. */
+static json_t *configured(const struct cluster_service *s)
+{
+	json_t *o = json_object();
+
+	put_u(o, "guarantee", s->guarantee);
+	put_u(o, "share", s->share);
+	put_u(o, "maximum", s->maximum);
+	put_u(o, "priority", s->priority);
+	put_u(o, "high", s->high);
+	put_u(o, "low", s->low);
+	return o;
+}
+
+json_t *service_row(const struct cluster *cl, uint32_t i, struct mono now)
 {
 	struct cluster_service_seen s;
 	json_t *o = json_object();
@@ -26,14 +40,15 @@ static json_t *service_row(const struct cluster *cl, uint32_t i, struct mono now
 	put_u(o, "nodes", s.nodes);
 	put_u(o, "known", s.known);
 	put_i(o, "load", s.load);
-	put_u(o, "high", s.conf->high);
-	put_u(o, "low", s.conf->low);
+	put_u(o, "high", s.in_force->high);
+	put_u(o, "low", s.in_force->low);
 	put_ms(o, "high_ms", s.high_ns);
 	put_u(o, "minimum", s.conf->minimum);
-	put_u(o, "guarantee", s.conf->guarantee);
-	put_u(o, "share", s.conf->share);
-	put_u(o, "maximum", s.conf->maximum);
-	put_u(o, "priority", s.conf->priority);
+	put_u(o, "guarantee", s.in_force->guarantee);
+	put_u(o, "share", s.in_force->share);
+	put_u(o, "maximum", s.in_force->maximum);
+	put_u(o, "priority", s.in_force->priority);
+	json_object_set_new(o, "configured", configured(s.conf));
 	put_s(o, "why", s.why);
 	put_name(o, "node", s.node ? s.node->name : NULL);
 	put_name(o, "donor", s.donor ? s.donor->name : NULL);
@@ -159,13 +174,15 @@ static const struct cluster_service *taker_of(const struct cluster *cl,
 
 static json_t *why_node(const struct cluster *cl, const struct cluster_node *n, struct mono now)
 {
+	uint32_t i = (uint32_t)(n - cluster_conf(cl)->node);
+	bool fixed = cluster_node_fixed(cl, i);
 	const struct cluster_service *of, *to;
 	struct cluster_node_seen seen;
 	struct cluster_service_seen s = { .why = "" };
 	struct text t = { .n = 0 };
 	json_t *o = json_object();
 
-	cluster_node_see(cl, (uint32_t)(n - cluster_conf(cl)->node), now, &seen);
+	cluster_node_see(cl, i, now, &seen);
 	of = seen.service;
 	to = taker_of(cl, n, &s);
 	if (!of && cluster_conf(cl)->reconf.given && !seen.word_known)
@@ -174,6 +191,11 @@ static json_t *why_node(const struct cluster *cl, const struct cluster_node *n, 
 		add(&t, "it serves no service: give it a \"service\" in nodes[] of cluster.json");
 	else if (s.note[0])
 		add(&t, "it stays at %s: nothing is decided: %s", of->name, s.note);
+	else if (!to && fixed)
+		add(&t,
+		    "it stays at %s: an operator has fixed it on this host: resex node-fix %s off "
+		    "lets it go",
+		    of->name, n->name);
 	else if (!to)
 		add(&t,
 		    "it stays at %s: no service that this host balances would get it now; see "
@@ -183,7 +205,7 @@ static json_t *why_node(const struct cluster *cl, const struct cluster_node *n, 
 		add(&t, "it would go from %s to %s: %s", of->name, to->name, s.why_text);
 	put_name(o, "service", of ? of->name : NULL);
 	put_s(o, "node", n->name);
-	put_s(o, "why", to ? s.why : "");
+	put_s(o, "why", to ? s.why : fixed ? "stuck" : "");
 	put_s(o, "text", t.at);
 	return o;
 }
@@ -237,14 +259,19 @@ static bool find_order(struct call *c, const struct cluster_conf *conf, const js
 	return true;
 }
 
+int no_reconf(struct call *c)
+{
+	return call_fail(c, RESEX_FAILURE,
+			 "nodes stay where they are: cluster.json has no \"reconf\"");
+}
+
 /* Each error of cluster_move() and cluster_result(), and what to do about it. */
 static int move_failed(struct call *c, const char *node, const char *service, int rc,
 		       const char *why)
 {
 	switch (rc) {
 	case -EOPNOTSUPP:
-		return call_fail(c, RESEX_FAILURE,
-				 "nodes stay where they are: cluster.json has no \"reconf\"");
+		return no_reconf(c);
 	case -EPERM:
 		return call_fail(c, RESEX_FAILURE, "%s is not moved: %s", node,
 				 *why ? why : "this host is in no quorum: see resex host-list");
@@ -260,6 +287,12 @@ static int move_failed(struct call *c, const char *node, const char *service, in
 		return call_fail(c, RESEX_FAILURE,
 				 "%s may not serve %s: see its \"only\" in nodes[] of cluster.json",
 				 node, service);
+	case -ECANCELED:
+		return call_fail(
+			c, RESEX_FAILURE,
+			"%s is not moved: an operator has fixed it on this host: run resex "
+			"node-fix %s off first",
+			node, node);
 	case -ENODATA:
 		return call_fail(c, RESEX_FAILURE,
 				 "which service %s serves is not known: see resex node-list", node);
@@ -332,6 +365,28 @@ int cmd_reconf_set(struct call *c, const json_t *params, json_t **result)
 
 /* --- history ---------------------------------------------------------------------------------- */
 
+/* us since the move was asked for. */
+static void put_phases(json_t *o, const struct cluster_move *m)
+{
+	const struct {
+		const char *key;
+		int64_t ns;
+	} phase[] = { { "held_us", m->held_ns },
+		      { "read_us", m->read_ns },
+		      { "told_us", m->told_ns },
+		      { "moved_us", m->moved_ns },
+		      { "released_us", m->released_ns } };
+
+	for (size_t i = 0; i < sizeof(phase) / sizeof(phase[0]); i++)
+		json_object_set_new(o, phase[i].key,
+				    value_us((uint64_t)phase[i].ns, phase[i].ns >= 0));
+}
+
+static void put_known_name(json_t *o, const char *key, const char *name)
+{
+	put_name(o, key, *name ? name : NULL);
+}
+
 static json_t *move_row(const struct cluster_move *m)
 {
 	json_t *o = json_object();
@@ -352,7 +407,22 @@ static json_t *move_row(const struct cluster_move *m)
 	put_i(o, "from_seen", m->donor_seen);
 	json_object_set_new(o, "seen_ns",
 			    m->seen_wall_ns ? json_integer(m->seen_wall_ns) : json_null());
+	put_known_name(o, "host", m->host);
+	put_s(o, "by", strcmp(m->why, "order") ? "rule" : "operator");
+	put_known_name(o, "to_fence", m->taker_fence);
+	put_known_name(o, "from_fence", m->donor_fence);
+	put_i(o, "told", m->told);
+	put_phases(o, m);
 	return o;
+}
+
+/*
+ * When it was made, by the clock as it is now: that may have been set since. Of moves before the
+ * start of the daemon only the time of then is known.
+ */
+static int64_t made_at(const struct call *c, const struct cluster_move *m)
+{
+	return m->at.ns ? c->wall_ns - mono_sub(c->now, m->at) : m->wall_ns;
 }
 
 int cmd_history(struct call *c, const json_t *params, json_t **result)
@@ -370,7 +440,7 @@ int cmd_history(struct call *c, const json_t *params, json_t **result)
 				 "there is no service \"%.64s\": see resex service-list", service);
 	moves = json_array();
 	for (uint32_t i = 0; (m = cluster_history(cl, i)) != NULL; i++)
-		if (m->wall_ns >= since &&
+		if ((!since || made_at(c, m) >= since) &&
 		    (!service || !strcmp(m->taker, service) || !strcmp(m->donor, service)))
 			json_array_insert_new(moves, 0, move_row(m));
 	*result = json_object();

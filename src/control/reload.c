@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * reload: the method cluster-reload: cluster.json is read again, and what has changed comes into
- * force. conf/cluster_change.h says what may change while the cluster runs.
+ * force, and what operators have set of services ends. conf/cluster_change.h says what may change
+ * while the cluster runs.
  *
  * The reply names the changes. They are known before the settings are in force, and not afterwards:
  * so it is made at the first call, and kept until the cluster's thread has taken the settings over.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +31,29 @@ static const char *kind_text(enum cluster_change_kind kind)
 					    [CLUSTER_LOAD_CHANGED] = "load-changed" };
 
 	return text[kind];
+}
+
+/* What operators have set of services ends: a row for each of these services. */
+static void add_resets(json_t *changes, const struct cluster *cl)
+{
+	const struct cluster_conf *conf = cluster_conf(cl);
+
+	for (uint32_t i = 0; i < conf->services; i++) {
+		char set[CLUSTER_SET_TEXT], text[CLUSTER_SET_TEXT + REGION_NAME + 96];
+		json_t *o;
+
+		cluster_service_set_text(cl, i, set);
+		if (!*set)
+			continue;
+		snprintf(text, sizeof(text),
+			 "service %s as in cluster.json, no longer %s, which an operator has set",
+			 conf->service[i].name, set);
+		o = json_object();
+		put_s(o, "kind", "service-reset");
+		put_u(o, "number", conf->service[i].number);
+		put_s(o, "text", text);
+		json_array_append_new(changes, o);
+	}
 }
 
 static json_t *changes_of(const struct cluster_conf *from, const struct cluster_conf *to,
@@ -79,14 +104,16 @@ static json_t *others_of(const struct cluster_conf *from, const struct cluster_c
 	return arr;
 }
 
-static json_t *reply_of(const struct cluster_conf *from, const struct cluster_conf *to,
+static json_t *reply_of(const struct cluster *cl, const struct cluster_conf *to,
 			const struct cluster_changes *ch, bool dry_run)
 {
-	json_t *o = json_object();
+	const struct cluster_conf *from = cluster_conf(cl);
+	json_t *o = json_object(), *changes = changes_of(from, to, ch);
 
-	put_b(o, "changed", ch->n > 0);
+	add_resets(changes, cl);
+	put_b(o, "changed", json_array_size(changes) > 0);
 	put_b(o, "dry_run", dry_run);
-	json_object_set_new(o, "changes", changes_of(from, to, ch));
+	json_object_set_new(o, "changes", changes);
 	json_object_set_new(o, "others",
 			    is_for_all(ch) ? others_of(from, to, false) : json_array());
 	json_object_set_new(o, "new", others_of(from, to, true));
@@ -116,9 +143,11 @@ static int begin(struct call *c, struct cluster *cl, bool dry_run, json_t **resu
 	/* Not its exit code for a file that may not be read: the change is what is refused. */
 	if (rc)
 		return call_fail(c, rc == -EPERM ? RESEX_BAD_CONFIG : e.exit, "%s", e.text);
-	reply = reply_of(cluster_conf(cl), conf, &ch, dry_run);
+	reply = reply_of(cl, conf, &ch, dry_run);
 	if (dry_run || !ch.n) {
 		free(conf);
+		if (!dry_run)
+			cluster_service_reset(cl);
 		*result = reply;
 		return 0;
 	}

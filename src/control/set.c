@@ -127,13 +127,32 @@ int cmd_resume(struct call *c, const json_t *params, json_t **result)
 /* --- settings ---------------------------------------------------------------------- */
 
 /* Strip FILE:LINE: the client sent no file. */
-static int bad_setting(struct call *c, const struct conf_doc *d, const struct conf_error *e)
+int bad_setting(struct call *c, const struct conf_doc *d, const struct conf_error *e)
 {
 	char place[64];
 	int n = snprintf(place, sizeof(place), "%s:%d:%d: ", d->file, e->line, e->column);
 
 	return call_fail(c, RESEX_RANGE, "%s",
 			 strncmp(e->text, place, (size_t)n) ? e->text : e->text + n);
+}
+
+int read_settings(struct call *c, const char *method, const char *example, const json_t *params,
+		  struct conf_doc *d)
+{
+	const json_t *settings = json_object_get(params, "settings");
+	struct conf_error e = { 0 };
+	char *text;
+	int rc;
+
+	if (!json_object_size(settings))
+		return call_fail(c, RESEX_USAGE, "%s: give at least one setting, such as %s",
+				 method, example);
+	text = json_dumps(settings, JSON_COMPACT); /* conf reads text */
+	rc = text ? conf_parse(d, method, text, strlen(text), &e) : -ENOMEM;
+	if (rc)
+		call_fail(c, RESEX_FAILURE, "%s", text ? e.text : "out of memory");
+	free(text);
+	return rc ? c->exit : 0;
 }
 
 /*
@@ -143,30 +162,29 @@ static int bad_setting(struct call *c, const struct conf_doc *d, const struct co
  */
 int cmd_guest_set(struct call *c, const json_t *params, json_t **result)
 {
-	const json_t *settings = json_object_get(params, "settings");
 	struct guest_entry *g = find_guest(c, params);
 	struct conf_doc d = { 0 };
 	struct conf_error e = { 0 };
 	struct guest_conf conf;
-	char *text;
+	char *text = NULL;
 	int rc;
 
 	if (!g)
 		return c->exit;
-	if (!json_object_size(settings))
-		return call_fail(c, RESEX_USAGE,
-				 "guest-set: give at least one setting, such as weight=512");
-	text = json_dumps(settings, JSON_COMPACT); /* conf reads text; the event shows it, too */
-	conf = *guest_view(c->guests, g).conf;
-	rc = text ? conf_parse(&d, "guest-set", text, strlen(text), &e) : -1;
+	rc = read_settings(c, "guest-set", "weight=512", params, &d);
 	if (rc)
-		rc = call_fail(c, RESEX_FAILURE, "%s", text ? e.text : "out of memory");
-	else if (settings_bind_guest(&d, "", d.root, NULL, &conf, &e) ||
-		 settings_find_link(guests_view(c->guests).conf, &d, "", &conf, &e))
+		return rc;
+	conf = *guest_view(c->guests, g).conf;
+	if (settings_bind_guest(&d, "", d.root, NULL, &conf, &e) ||
+	    settings_find_link(guests_view(c->guests).conf, &d, "", &conf, &e))
 		rc = bad_setting(c, &d, &e);
-	if (!rc) {
+	if (!rc)
+		text = json_dumps(json_object_get(params, "settings"), JSON_COMPACT);
+	if (text) {
 		guests_configure(c->guests, g, &conf, text, c->wall_ns);
 		rc = cmd_guest_show(c, params, result);
+	} else if (!rc) {
+		rc = call_fail(c, RESEX_FAILURE, "out of memory");
 	}
 	conf_free(&d);
 	free(text);

@@ -135,8 +135,10 @@ static void announcement_result(struct move *m, const struct step_event *ev, uin
 				struct mono now, struct step_out *out)
 {
 	/* rule: no move while another balancer could not be notified */
-	if (ev->outcome == STEP_DONE)
+	if (ev->outcome == STEP_DONE) {
+		m->trace.told++;
 		return;
+	}
 	if (ev->outcome == STEP_REFUSED) {
 		move_unlock(m, MOVE_NOT_NOTIFIED, now, out);
 		return;
@@ -315,12 +317,36 @@ static void new_view(struct move *m, const struct step_event *ev, struct mono no
 		move_unlock(m, MOVE_VIEW, now, out);
 }
 
+static void reached(struct move *m, enum move_phase p, struct mono now)
+{
+	if (m->trace.at[p].ns < 0)
+		m->trace.at[p] = now;
+}
+
+static void trace(struct move *m, struct mono now)
+{
+	if (m->state == MOVE_LOOKS_AGAIN) {
+		reached(m, MOVE_HELD, now);
+		m->trace.fence[0] = lock_fence(&m->lock[m->service]);
+		m->trace.fence[1] = lock_fence(&m->lock[m->donor]);
+	} else if (m->state == MOVE_ANNOUNCES) {
+		reached(m, MOVE_READ, now);
+	} else if (m->state == MOVE_ACTS) {
+		reached(m, MOVE_TOLD, now);
+	} else if (m->state == MOVE_UNLOCKS && m->result == MOVE_MOVED) {
+		reached(m, MOVE_ACTED, now);
+	} else if (m->state == MOVE_IDLE) {
+		reached(m, MOVE_ENDED, now);
+	}
+}
+
 static void advance(struct move *m, struct mono now, struct step_out *out)
 {
 	enum move_state before;
 
 	do {
 		before = m->state;
+		trace(m, now);
 		/*
 		 * One check for the states 4 to 8: both leases must last before each decision
 		 * (move.h). Rule 9 checks once more, right before its CAS.
@@ -405,4 +431,9 @@ enum move_state move_state(const struct move *m)
 enum move_result move_result(const struct move *m)
 {
 	return m->result;
+}
+
+const struct move_trace *move_trace(const struct move *m)
+{
+	return &m->trace;
 }

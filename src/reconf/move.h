@@ -188,6 +188,23 @@ struct move_wish {
 	uint32_t node;	/* index into in->node */
 };
 
+/* What a move has reached, in this order; a move that ends early leaves some out. */
+enum move_phase {
+	MOVE_HELD,  /* both locks are held: 3 */
+	MOVE_READ,  /* the words were read, and a node is chosen: 7 */
+	MOVE_TOLD,  /* all other balancers are notified: 8 */
+	MOVE_ACTED, /* the node's word is known to be changed: 9 */
+	MOVE_ENDED, /* the locks are released, or are no longer ours: 10 */
+	MOVE_PHASES,
+};
+
+/* Of the current move; then of the last one. */
+struct move_trace {
+	struct mono at[MOVE_PHASES]; /* when each was reached; ns -1: it was not */
+	uint64_t fence[2]; /* HELD: lock_fence() of the service's lock, and of the donor's */
+	uint32_t told;	   /* counters of other balancers that were raised */
+};
+
 struct move {
 	struct move_conf conf;
 	const struct move_view *in;
@@ -223,6 +240,7 @@ struct move {
 	uint64_t target;		    /* the word that it gets */
 	uint32_t link;			    /* RESOLVES: the oldest link that may decide */
 	uint64_t moves;			    /* made, ever */
+	struct move_trace trace;
 };
 
 /*
@@ -241,6 +259,7 @@ void move_step(struct move *m, const struct step_event *ev, struct mono now, str
 struct mono move_due(const struct move *m);
 enum move_state move_state(const struct move *m);
 enum move_result move_result(const struct move *m);
+const struct move_trace *move_trace(const struct move *m);
 const char *move_result_text(enum move_result r); /* for people */
 
 /*

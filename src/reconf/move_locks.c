@@ -39,6 +39,9 @@ void move_begin(struct move *m, uint32_t service, const struct move_wish *wish, 
 {
 	if (m->state != MOVE_IDLE || service >= m->in->services)
 		return;
+	m->trace = (struct move_trace){ .told = 0 };
+	for (uint32_t i = 0; i < MOVE_PHASES; i++)
+		m->trace.at[i].ns = -1;
 	/*
 	 * The donor's lock was watched in that move, so its break is known already. Another donor's
 	 * would have to be watched from the beginning: a dead holder would delay each move.

@@ -23,7 +23,9 @@ ACCOUNT = {"allocated", "balance", "spent", "overdraft", "charged_io", "charged_
 # The agents of simulated guests say nothing of their load: nothing is compared with it. No node moves.
 NOT_SIMULATED = {"load-list": {"taken", "counted", "waited"},
                  "history": {"id", "time_ns", "node", "from", "to", "why", "outcome", "high_ms", "seen_ns", "to_before",
-                             "to_predicted", "to_seen", "from_before", "from_predicted", "from_seen"}}
+                             "to_predicted", "to_seen", "from_before", "from_predicted", "from_seen", "host", "by",
+                             "to_fence", "from_fence", "told", "held_us", "read_us", "told_us", "moved_us",
+                             "released_us"}}
 EVENT_MEMBERS = {"id", "time_ns", "guest", "kind", "text"}
 
 

@@ -221,7 +221,7 @@ holds 'it is simulated, and was busy' \
 good 'a guest that is not there is named' '^none +xen2 +nobody +unread .* the guest nobody does not run on xen2$' resex 1 load-list
 good 'and in detail' '^number at its host +3$' resex 3 load-show n2
 fails 2 resex 'there is no node "n9": see resex node-list' resex 1 load-show n9
-good 'node-list' '^n2 +3 +xen2 +- +web +s2 +fresh +- +-$' resex 1 node-list
+good 'node-list' '^n2 +3 +xen2 +- +web +s2 +fresh +- +no +-$' resex 1 node-list
 good 'a guest that serves nothing' '^g +9 +xen2 +bulk +- +- +' resex 1 node-list
 good 'balance-list' '^web +web +weights +observe +0 +0 +none +- .*/nonexistent/haproxy.sock' resex 1 balance-list
 good 'and its servers' '^s2 +n2 +no +- +- +- +0 +0 +0$' resex 1 balance-list -v
@@ -235,7 +235,7 @@ good 'why of a node that serves nothing' '^g: it serves no service: give it a "s
 good 'why of a guest' '^bulk: ' resex 1 why bulk
 fails 3 resex 'there is no guest "n9": see resex list, and no node of this name: see resex node-list' resex 1 why n9
 fails 2 resex 'why --node: exactly one node is required' resex 1 why -n
-good 'service-list' '^web +1 +1 +[0-9]+ .* - +- +xen4 was not read yet: see resex host-list$' resex 1 service-list
+good 'service-list' '^web +1 +1 +[0-9]+ .* - +- +- +xen4 was not read yet: see resex host-list$' resex 1 service-list
 good 'why-move' '^web: nothing is decided: xen4 was not read yet' resex 1 why-move web
 good 'of a node' '^n2: it stays at web: nothing is decided: xen4' resex 1 why-move n2
 fails 2 resex 'there is no service and no node "wbe": see resex service-list' resex 1 why-move wbe
@@ -511,7 +511,45 @@ fails 1 resex 'resex: n2 is not moved: no service has a node to spare and less l
 fails 2 resex 'there is no node "n9": see resex node-list' resex 1 move n9 mail
 fails 2 resex 'move: exactly one node and one service are required' resex 1 move n3
 that 'it is in the history' until_says ' n3 +web +mail +order +moved ' resex 2 history
+that 'with all that is known of it' until_says '^fence of to.s lock +[0-9]+\.[0-9]+$' resex 2 history -v
+good 'also of its phases' '^locks released +[0-9.]+$' resex 2 history -v
+good 'and who decided' '^by +operator$' resex 2 history --verbose mail
+not_wide() { resex 2 history -v | awk 'length > 80 { exit 1 }'; }
+that 'in 80 columns' not_wide
+holds 'and for programs' 'o["moves"][-1]["host"] == "xen2" and 0 < o["moves"][-1]["held_us"] < o["moves"][-1]["released_us"]' \
+	2 history
 that 'and in the events' until_says ' reconf +moved node n3 from web to mail \(order\)' resex 2 events
+rm "$dir/2/state/history.jsonl" && mkdir "$dir/2/state/history.jsonl"
+fails 1 resex 'n3 is not moved: no service has a node to spare' resex 2 move n3 web
+history_says() { resex 2 history 2>&1; }
+that 'a history that cannot be written says so' until_says 'history.jsonl is not written: Is a directory: make room, or move away' history_says
+rmdir "$dir/2/state/history.jsonl"
+fails 1 resex 'n3 is not moved' resex 2 move n3 web
+that 'the next one is written' until_says '"outcome":"no-donor"' cat "$dir/2/state/history.jsonl"
+good 'all are shown' ' n3 +mail +web +order +no-donor ' resex 2 history
+holds 'and nothing is wrong any more' 'o["note"] == "" and len(o["moves"]) == 3' 2 history
+good 'a node is fixed' '^node n3 is fixed: this host does not move it$' resex 2 node-fix n3 on
+good 'on this host' '^n3 +7 +xen3 +- +mail +s3 +[a-z]+ +- +yes ' resex 2 node-list
+good 'and on no other' '^n3 +7 +xen3 +- +mail +s3 +[a-z]+ +no ' resex 1 node-list
+fails 1 resex 'n3 is not moved: an operator has fixed it on this host: run resex node-fix n3 off first$' resex 2 move n3 web
+good 'and says why' 'an operator has fixed it on this host' resex 2 why-move n3
+good 'it is released' '^node n3 is not fixed on this host$' resex 2 node-fix n3 off
+good 'and may go' '^node n3 would be asked to go to web$' resex 2 move --dry-run n3 web
+fails 2 resex 'node-fix: a node and on or off are required' resex 2 node-fix n3
+fails 2 resex '"yes" is not on or off' resex 2 node-fix n3 yes
+fails 2 resex 'there is no node "n9": see resex node-list' resex 2 node-fix n9 on
+good 'a service is set' ' priority=3\(0\),high=2000\(1500\) ' resex 2 service-set web high=2000 priority=3
+good 'which the list shows' '^web .* priority=3\(0\),high=2000\(1500\) ' resex 2 service-list
+holds 'both values' '[s["configured"]["high"] for s in o["services"] if s["high"] == 2000] == [1500]' 2 service-list
+good 'of this host alone' '^web .* - +-$' resex 1 service-list
+fails 6 resex 'low 900 of "web" is not below its high, 800: write a lower low, or a higher high$' \
+	resex 2 service-set web high=800
+fails 6 resex 'minimum: other hosts count on it: write it into cluster.json of all hosts' resex 2 service-set web minimum=0
+fails 2 resex '"high" is not KEY=VALUE, such as share=4' resex 2 service-set web high
+fails 2 resex 'service-set: a service and at least one KEY=VALUE are required' resex 2 service-set web
+good 'a reload ends it' '^in force: service web as in cluster.json, no longer priority 3, high 2000, which an operator has set$' \
+	resex 2 cluster-reload
+good 'and then nothing' '^cluster.json has not changed$' resex 2 cluster-reload
 good 'moves are paused' '^moves of nodes by this host: pause$' resex 2 reconf pause
 that 'which the list says' until_says 'an operator has paused it: resex reconf observe' resex 2 service-list
 holds 'and shows' 'o["mode"] == "pause"' 2 service-list

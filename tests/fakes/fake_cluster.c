@@ -25,7 +25,10 @@ static void add_service(struct cluster *c, const char *name)
 	struct cluster_service *s = &c->conf.service[c->conf.services];
 
 	strcpy(s->name, name);
-	s->minimum = 1;
+	s->minimum = s->guarantee = s->share = 1;
+	s->maximum = 3;
+	s->high = 1500;
+	s->low = 900;
 	s->number = c->conf.services + 1;
 	c->lock[c->conf.services++] = (struct cluster_lock){ .service = s,
 							     .home = &c->conf.host[0] };
@@ -105,10 +108,30 @@ static void add_balance(struct cluster *c)
 
 static void add_reconf(struct cluster *c)
 {
-	const struct cluster_move move = {
-		7,    3 * NS_PER_S, "n2", "mail", "web", "load", "observed",   5 * NS_PER_S,
-		1800, 200,	    900,  400,	  950,	 -1,	 30 * NS_PER_S
-	};
+	const struct cluster_move move = { .id = 7,
+					   .wall_ns = 3 * NS_PER_S,
+					   .node = "n2",
+					   .donor = "mail",
+					   .taker = "web",
+					   .why = "load",
+					   .outcome = "observed",
+					   .high_ns = 5 * NS_PER_S,
+					   .taker_before = 1800,
+					   .donor_before = 200,
+					   .taker_predicted = 900,
+					   .donor_predicted = 400,
+					   .taker_seen = 950,
+					   .donor_seen = -1,
+					   .seen_wall_ns = 30 * NS_PER_S,
+					   .host = "xen2",
+					   .taker_fence = "4.17",
+					   .donor_fence = "4.9",
+					   .told = 2,
+					   .held_ns = 1500,
+					   .read_ns = 2500,
+					   .told_ns = 3000,
+					   .moved_ns = 4000,
+					   .released_ns = 5000 };
 
 	c->service = (struct cluster_service_seen){ .here = true,
 						    .nodes = 3,
@@ -123,6 +146,11 @@ static void add_reconf(struct cluster *c)
 						    .donor_before = 200,
 						    .donor_predicted = 400 };
 	c->move[0] = c->move[1] = move;
+	memset(c->move[0].host, 0, sizeof(c->move[0].host));
+	c->move[0].taker_fence[0] = c->move[0].donor_fence[0] = 0;
+	c->move[0].told = c->move[0].held_ns = c->move[0].read_ns = c->move[0].told_ns = -1;
+	c->move[0].moved_ns = c->move[0].released_ns = -1;
+	strcpy(c->move[0].why, "order");
 	c->move[0].id = 8;
 	c->move[0].wall_ns = 4 * NS_PER_S;
 	strcpy(c->move[0].donor, "shop");
@@ -245,6 +273,7 @@ void cluster_service_see(const struct cluster *c, uint32_t i, struct cluster_ser
 {
 	*s = c->service;
 	s->conf = &c->conf.service[i];
+	s->in_force = c->set[i].number ? &c->set[i] : s->conf;
 }
 
 const struct cluster_move *cluster_history(const struct cluster *c, uint32_t n)
@@ -352,4 +381,49 @@ const char *cluster_role_note(const struct cluster *c, uint32_t i)
 enum cluster_reconf_mode cluster_reconf_mode(const struct cluster *c)
 {
 	return c->reconf_mode;
+}
+
+int cluster_node_fix(struct cluster *c, uint32_t i, bool fixed)
+{
+	if (!c->break_rc)
+		c->fixed[i] = fixed;
+	return c->break_rc;
+}
+
+bool cluster_node_fixed(const struct cluster *c, uint32_t i)
+{
+	return c->fixed[i];
+}
+
+/* The ranges are those of a file. */
+int cluster_service_set(struct cluster *c, uint32_t i, const struct conf_doc *d,
+			struct conf_error *e)
+{
+	struct cluster_service all[CLUSTER_SERVICES_MAX];
+	int rc = c->break_rc;
+
+	if (rc)
+		conf_error_set(e, conf_exit(rc), "refused");
+	memcpy(all, c->conf.service, sizeof(all));
+	for (uint32_t k = 0; k < 4; k++)
+		if (c->set[k].number)
+			all[k] = c->set[k];
+	if (!rc)
+		rc = cluster_service_change(d, &c->conf, all, i, e);
+	if (!rc)
+		c->set[i] = all[i];
+	return rc;
+}
+
+void cluster_service_set_text(const struct cluster *c, uint32_t i,
+			      char text[static CLUSTER_SET_TEXT])
+{
+	text[0] = 0;
+	if (c->set[i].number)
+		snprintf(text, CLUSTER_SET_TEXT, "high %llu", (unsigned long long)c->set[i].high);
+}
+
+void cluster_service_reset(struct cluster *c)
+{
+	memset(c->set, 0, sizeof(c->set));
 }

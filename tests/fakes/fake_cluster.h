@@ -29,8 +29,10 @@ struct cluster {
 	int result_rc; /* of both their results, after so many -EINPROGRESS: */
 	uint32_t result_after;
 	enum cluster_reconf_mode reconf_mode;
-	uint32_t ordered[2]; /* of cluster_move: node and service */
-	uint64_t ticket;     /* of the newest */
+	bool fixed[3];
+	struct cluster_service set[4]; /* by cluster_service_set; number 0: as in conf */
+	uint32_t ordered[2];	       /* of cluster_move: node and service */
+	uint64_t ticket;	       /* of the newest */
 	bool forced;
 	/* Of cluster_read_again: what it returns, with the error's text or the settings. */
 	int read_rc;

@@ -31,8 +31,7 @@ CONF = {
     "range": '{"weight": 70000, "interval": "1us"}',
     "types": '{"weight": "1", "lock_memory": 1, "policy": [], "interval": {}}',
     "missing": '{"links": [{}, {"name": ""}, {"name": "1234567"}]}',
-    "paths": '{"a": {"b": [1, {"c": "d"}]}, "a.b": 2, "x": "a.b[1].c"}',
-    "path_gone": '{"a": [1, 2], "x": "a[7].b.c"}',
+    "paths": '{"a": {"b": [1, {"c": "d"}]}, "a.b": 2, "x": "a.b[1].c"}', "path_gone": '{"a": [1, 2], "x": "a[7].b.c"}',
     "utf8": '{"\u00e9\u00e8": "\\u00e9", "links": [{"name": "\u20ac", "rate": "x"}]}',
     "syntax": '{"weight": 1,, }',
     "deep": "[" * 33 + "]" * 33,
@@ -198,8 +197,11 @@ METHODS = {
     "moves": call("service-list why-move why-move why-move history history history", [
         None, '{"name":"web"}', '{"name":"n2"}', '{"name":"x"}', None, '{"service":"web","since_ns":4}',
         '{"service":"x"}'], cluster=0xc1),
-    **{"orders_%d" % errno: call("move move reconf-set", ['{"node":"n1","service":"web"}', '{}', '{"mode":"act"}'],
-        cluster=(0x21 if errno else 0xc1) | errno << 8) for errno in (0, 1, 2, 11, 13, 16, 38, 61, 95, 114)},
+    **{"orders_%d" % errno: call("move move reconf-set node-fix service-set", [
+        '{"node":"n1","service":"web"}', '{}', '{"mode":"act"}', '{"node":"n2","fixed":true}',
+        '{"service":"mail","settings":{"high":2000,"share":2}}'], cluster=(0x21 if errno else 0xc1) | errno << 8)
+       for errno in (0, 1, 2, 11, 13, 16, 38, 61, 95, 114, 125)},
+    "reset": call("service-set cluster-reload", ['{"service":"web","settings":{"high":950,"minimum":1}}', None], cluster=0xc1),
     "reload": call("cluster-reload cluster-reload", ['{"dry_run":true}', None], cluster=0x30000c1),
     "hosts_refused": call("lock-break lock-break lock-break", ['{"service":"web"}', '{"service":"x"}', '{}'],
                           cluster=0x1021),
@@ -711,7 +713,8 @@ HISTORY = {
     "move": history(), "seen": history(taker_seen=950, donor_seen=0, seen_wall_ns=1764172900000000000),
     "cut": history()[:100], "no_id": history(id=0), "number": history(node=7), "text": history(high_ns="x"),
     "long_name": history(to="x" * 70), "full_name": history(node="n" * 64), "full_why": history(why="w" * 16),
-    "real": history(donor_seen=0.5), "array": "[]",
+    "real": history(donor_seen=0.5), "array": "[]", "trace": history(host="xen1", taker_fence="4.17", told=2, held_ns=11),
+    "trace_wrong": history(host=1), "told_wrong": history(told="2"),
 }
 
 
@@ -773,13 +776,10 @@ HAPROXY = {
 # --- nodes: a byte whether the crc is put right, the text (fuzz_nodes.c) -----------------------
 
 NODES = {
-    "empty": "\0",
-    "none": "\0resex nodes 1\ncrc 00000000\n",
-    "two": "\1resex nodes 1\n0 1 0 1\n3 2 5 9\n",
+    "empty": "\0", "none": "\0resex nodes 1\ncrc 00000000\n", "two": "\1resex nodes 1\n0 1 0 1\n3 2 5 9\n",
     "highest": "\1resex nodes 1\n255 256 1073741823 16777215\n",
     "too_high": "\1resex nodes 1\n0 300 1 1\n1 1 1 16777216\n",
-    "count_0": "\1resex nodes 1\n0 1 5 0\n",
-    "no_crc": "\0resex nodes 1\n0 1 0 1\n3 2 5 9\n",
+    "count_0": "\1resex nodes 1\n0 1 5 0\n", "no_crc": "\0resex nodes 1\n0 1 0 1\n3 2 5 9\n",
     "text": "\0resex nodes 1\n0 1 0 x\n",
     "long": "\0resex nodes 1\n" + "7 1 1 1\n" * 2000,
 }

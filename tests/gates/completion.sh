@@ -49,6 +49,10 @@ expect 'shop' balance-set ''
 expect 'shop mail n1' why-move ''
 expect 'shop mail' history ''
 expect 'act observe equal' balance-set shop ''
+expect 'n1' node-fix n
+expect 'on off' node-fix n1 o
+expect 'shop' service-set sh
+expect 'share=' service-set shop sh
 expect '--node --json --socket --help --version' why --
 expect '--follow' events --f
 expect '' events --lines ''

@@ -16,7 +16,8 @@ endif
 check_PROGRAMS += tests/shared/vt
 TESTS += tests/shared/vt
 tests_shared_vt_SOURCES = tests/shared/vt.c tests/shared/schedule.c \
-	tests/shared/schedule.h tests/shared/schedule_priv.h tests/shared/schedule_draw.c $(WORLD)
+	tests/shared/schedule.h tests/shared/schedule_priv.h tests/shared/schedule_draw.c \
+	tests/shared/schedule_decide.c $(WORLD)
 tests_shared_vt_LDADD = libreconf.a libshared.a libutil.a
 
 # Programs with one broken rule of rules.txt: the changed files of src/reconf are linked before

@@ -26,7 +26,7 @@ enum {
 
 static const char *const kind_names[SCHEDULE_KINDS] = { "calm",	     "death",	 "storm",
 							"views",     "handover", "unseen",
-							"newcomers", "restarts" };
+							"newcomers", "restarts", "decides" };
 
 const char *schedule_kind_name(enum schedule_kind k)
 {
@@ -230,6 +230,8 @@ static void boot(void *ctx, uint16_t host, uint64_t generation, struct mono now)
 	c.self = host;
 	c.seed = world_random(&s->w);
 	move_init(&h->move, &c, &h->in, h->lock, h->counter);
+	if (s->kind == SCHEDULE_DECIDES)
+		decide_boot(s, h, now);
 	h->next_check = mono_add(now, between(s, 0, CHECK_NS));
 	record_event(s, (struct history_record){
 				.type = HISTORY_BOOT, .host = host, .value = generation });
@@ -325,6 +327,11 @@ static void check_load(struct schedule *s, struct schedule_host *h, struct mono 
 	bool asked = false;
 
 	scan(s, h);
+	h->next_check = mono_add(now, CHECK_NS);
+	if (s->kind == SCHEDULE_DECIDES) {
+		decide_check(s, h, now, out);
+		return;
+	}
 	h->turn++;
 	for (uint32_t k = 0; k < s->services; k++) {
 		uint32_t i = (k + h->turn) % s->services;
@@ -342,7 +349,6 @@ static void check_load(struct schedule *s, struct schedule_host *h, struct mono 
 			continue;
 		asked = true;
 	}
-	h->next_check = mono_add(now, CHECK_NS);
 }
 
 static uint64_t may_of(const struct schedule *s, uint16_t host, uint32_t i)
@@ -681,6 +687,8 @@ static void last_load(struct schedule *s)
 		set_load(s, k, LOW);
 	if (!has_donor(s, i))
 		return;
+	if (s->kind == SCHEDULE_DECIDES)
+		decide_last(s);
 	s->event[i]++;
 	set_load(s, i, HIGH);
 	s->moves_before = s->h.moves;
@@ -775,7 +783,7 @@ bool schedule_run(struct schedule *s, uint64_t seed, const struct schedule_optio
 		world_timer(&s->w, between(s, 0, 10 * CHECK_NS), TIMER_OPERATOR);
 	end = c.faults_until;
 	if (s->kind == SCHEDULE_STORM || s->kind == SCHEDULE_UNSEEN ||
-	    s->kind == SCHEDULE_RESTARTS || s->dynamic) {
+	    s->kind == SCHEDULE_RESTARTS || s->kind == SCHEDULE_DECIDES || s->dynamic) {
 		world_timer(&s->w, c.faults_until, TIMER_HEAL);
 		end += 7 * HOLD_NS + patience(s) + 4 * CHECK_NS;
 	}

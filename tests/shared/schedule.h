@@ -10,6 +10,7 @@
 #ifndef RESEX_TESTS_SCHEDULE_H
 #define RESEX_TESTS_SCHEDULE_H
 
+#include "src/reconf/decide.h"
 #include "src/reconf/keep.h"
 #include "src/reconf/move.h"
 #include "tests/shared/history.h"
@@ -24,6 +25,7 @@ enum schedule_kind {
 	SCHEDULE_UNSEEN,   /* a late move to a node that others cannot reach, or sweep, meanwhile */
 	SCHEDULE_NEWCOMERS, /* a holder dies, and other hosts ask for its lock at bad times */
 	SCHEDULE_RESTARTS,  /* hosts restart after moves of their nodes, and moves go on at once */
+	SCHEDULE_DECIDES,   /* STORM or VIEWS, and decide.h chooses all moves */
 	SCHEDULE_KINDS,
 };
 
@@ -37,6 +39,7 @@ struct schedule_host {
 	struct move_view in;
 	struct lock lock[SCHEDULE_SERVICES];
 	struct counter counter[SCHEDULE_SERVICES];
+	struct decide decide;
 	struct mono next_check;
 	struct keep keep;
 	bool has_disk;
@@ -68,6 +71,10 @@ struct schedule {
 	bool quiet; /* no more faults: the moves must be made by now */
 	uint64_t moves_before;
 	const char *note;
+	/* DECIDES: */
+	struct decide_conf rules;
+	struct decide_view seen;       /* as the host that looks has read it */
+	uint32_t decided[DECIDE_WHYS]; /* moves that were asked for */
 };
 
 struct schedule_options {

@@ -121,10 +121,14 @@ void schedule_draw(struct schedule *s, uint64_t seed, const struct schedule_opti
 	memset(s, 0, offsetof(struct schedule, w));
 	memset(&s->kind, 0, sizeof(*s) - offsetof(struct schedule, kind));
 	s->w.rng = seed;
-	s->kind = (enum schedule_kind)(world_random(&s->w) % SCHEDULE_KINDS);
+	/* All others by chance. */
+	s->kind = (enum schedule_kind)(world_random(&s->w) % SCHEDULE_DECIDES);
+	if (seed % SCHEDULE_KINDS == 0)
+		s->kind = SCHEDULE_DECIDES;
 	if (o->kind >= 0)
 		s->kind = (enum schedule_kind)o->kind;
-	s->dynamic = s->kind == SCHEDULE_VIEWS || s->kind == SCHEDULE_HANDOVER;
+	s->dynamic = s->kind == SCHEDULE_VIEWS || s->kind == SCHEDULE_HANDOVER ||
+		     (s->kind == SCHEDULE_DECIDES && one_in(s, 2));
 	s->hosts = w.hosts = c.hosts = (uint32_t)between(s, 4, WORLD_HOSTS);
 	s->services = (uint32_t)between(s, 2, SCHEDULE_SERVICES);
 	if (s->kind == SCHEDULE_NEWCOMERS)
@@ -136,6 +140,8 @@ void schedule_draw(struct schedule *s, uint64_t seed, const struct schedule_opti
 	draw_cluster(s, &c);
 	memcpy(w.nodes, c.nodes, sizeof(w.nodes));
 	draw_faults(s, &w, o->asides);
+	if (s->kind == SCHEDULE_DECIDES)
+		decide_draw(s);
 	c.faultless = s->kind == SCHEDULE_CALM;
 	if (c.faultless)
 		c.high_ns = (CHECKS - 1) * (CHECK_NS - CHECK_NS / 1000000 * w.drift_ppm) - 1000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* schedule_priv: between schedule.c and schedule_draw.c. */
+/* schedule_priv: between schedule.c, schedule_draw.c and schedule_decide.c. */
 #ifndef RESEX_TESTS_SCHEDULE_PRIV_H
 #define RESEX_TESTS_SCHEDULE_PRIV_H
 
@@ -35,6 +35,19 @@ static inline bool has_death(const struct schedule *s)
 {
 	return s->kind == SCHEDULE_DEATH || s->kind == SCHEDULE_NEWCOMERS;
 }
+
+/* --- schedule_decide.c: kind DECIDES ------------------------------------------------- */
+
+/* With the nodes and services of s. */
+void decide_draw(struct schedule *s);
+void decide_boot(struct schedule *s, struct schedule_host *h, struct mono now);
+/* A check of h, which has scanned all nodes. */
+void decide_check(struct schedule *s, struct schedule_host *h, struct mono now,
+		  struct step_out *out);
+/* The load that now rises must make a move. */
+void decide_last(struct schedule *s);
+
+/* --- schedule_draw.c ------------------------------------------------------------------ */
 
 /* Sets up all of s but its world. */
 void schedule_draw(struct schedule *s, uint64_t seed, const struct schedule_options *o);

@@ -53,6 +53,7 @@ struct options {
 };
 
 struct sums {
+	uint64_t decided[DECIDE_WHYS]; /* moves that decide.h asked for */
 	uint64_t kinds[SCHEDULE_KINDS], moves, acquisitions, breaks, forced, steps, hash;
 	uint64_t deaths;
 	int64_t past; /* break time; the longest delay by a dead holder */
@@ -78,6 +79,8 @@ static void add_up(struct sums *sum, const struct schedule *s)
 	sum->breaks += s->h.breaks;
 	sum->forced += s->h.forced;
 	sum->steps += s->w.steps;
+	for (int i = 0; i < DECIDE_WHYS; i++)
+		sum->decided[i] += s->decided[i];
 	add_deaths(sum, s);
 	sum->hash = (sum->hash ^ s->h.hash) * 0x9e3779b97f4a7c15ull;
 }
@@ -128,6 +131,28 @@ static bool same_again(struct schedule *s, const struct options *o)
 	return true;
 }
 
+/* Of each kind, if so many schedules ran: else they try nothing of decide.h. */
+static bool decides_all(const struct options *o, const struct sums *sum)
+{
+	static const char *const what[] = { [DECIDE_MOVE] = "by load",
+					    [DECIDE_MOVE_OWED] = "owed",
+					    [DECIDE_MOVE_PREEMPTS] = "by priority",
+					    [DECIDE_MOVE_CHAIN] = "of chains",
+					    [DECIDE_MOVE_HOME] = "home" };
+	bool all = true;
+
+	printf("decide.h asked for moves:");
+	for (int i = 0; i <= DECIDE_MOVE_HOME; i++) {
+		printf(" %llu %s%s", (unsigned long long)sum->decided[i], what[i],
+		       i < DECIDE_MOVE_HOME ? "," : "\n");
+		all &= sum->decided[i] > 0;
+	}
+	if (all || o->how.kind >= 0 || o->schedules < SCHEDULES)
+		return true;
+	fprintf(stderr, "the schedules do not try all that decide.h decides\n");
+	return false;
+}
+
 static int run_sound(struct schedule *s, const struct options *o)
 {
 	struct sums sum = { 0 };
@@ -150,7 +175,7 @@ static int run_sound(struct schedule *s, const struct options *o)
 		printf("locks of %llu dead holders were had, at the latest %lld us after the break "
 		       "was due\n",
 		       (unsigned long long)sum.deaths, (long long)sum.past / NS_PER_US);
-	return 0;
+	return !decides_all(o, &sum);
 }
 
 static int run_broken(struct schedule *s, const struct options *o)

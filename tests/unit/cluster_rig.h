@@ -34,6 +34,7 @@ struct site {
 struct sites {
 	struct tmpdir dir;
 	struct mono now;
+	int64_t wall_set;	   /* the time of day is WALL, and this */
 	struct site at[SITES + 1]; /* from 1 */
 	struct transport *bare;	   /* of host 3 */
 	uint64_t bare_starts;	   /* how often it was opened: its generation */
@@ -155,7 +156,8 @@ static inline void site_control(struct sites *s, struct site *x)
 {
 	if (x->busy || (mono_sub(s->now, x->control_due) < 0 && !site_readable(cluster_fd(x->c))))
 		return;
-	x->control_due = mono_add(s->now, cluster_work(x->c, snap_latest(&x->g->ho), s->now, WALL));
+	x->control_due = mono_add(
+		s->now, cluster_work(x->c, snap_latest(&x->g->ho), s->now, WALL + s->wall_set));
 }
 
 static inline void site_step(struct sites *s, struct site *x)
@@ -165,7 +167,7 @@ static inline void site_step(struct sites *s, struct site *x)
 
 	if (!due && !site_readable(x->c->worker.epoll))
 		return;
-	ns = worker_step(&x->c->worker, s->now, WALL);
+	ns = worker_step(&x->c->worker, s->now, WALL + s->wall_set);
 	/* it is called again before the next heartbeat is due */
 	assert_true(ns >= 0 && ns <= cluster_conf(x->c)->heartbeat_ns);
 	x->due = mono_add(s->now, ns);

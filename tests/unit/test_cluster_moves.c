@@ -102,6 +102,7 @@ RIG_TEST(without_reconf__services_are_shown_and_nothing_is_decided)
 {
 	struct sites *s = open_sites(state, NODES);
 	struct cluster_service_seen x;
+	char text[CLUSTER_SET_TEXT];
 
 	sites_pass(s, NS_PER_S);
 	x = seen(s, 1, 1);
@@ -111,6 +112,13 @@ RIG_TEST(without_reconf__services_are_shown_and_nothing_is_decided)
 	assert_string_equal(x.note, "nodes stay where they are: cluster.json has no \"reconf\"");
 	assert_null(cluster_history(s->at[1].c, 0));
 	assert_string_equal(cluster_history_note(s->at[1].c), "");
+	assert_ptr_equal(x.in_force, x.conf);
+	assert_int_equal(cluster_node_fix(s->at[1].c, 1, true), -EOPNOTSUPP);
+	assert_false(cluster_node_fixed(s->at[1].c, 1));
+	assert_int_equal(cluster_service_set(s->at[1].c, 0, NULL, NULL), -EOPNOTSUPP);
+	cluster_service_set_text(s->at[1].c, 0, text);
+	assert_string_equal(text, "");
+	cluster_service_reset(s->at[1].c);
 }
 
 RIG_TEST(service__high_for_t__would_get_the_node_that_is_least_loaded)
@@ -148,6 +156,8 @@ RIG_TEST(service__high_for_t__would_get_the_node_that_is_least_loaded)
 	assert_in_range(m->donor_before, 195, 205);
 	assert_in_range(m->donor_predicted, 390, 410);
 	assert_int_equal(m->taker_seen, -1);
+	/* nothing was asked for */
+	assert_true(m->told == -1 && m->held_ns == -1 && m->released_ns == -1);
 	assert_true(site_has_event(s, 1, "reconf", "would move node n2 from mail to web"));
 	/* 5 T later the loads are noted, whatever they are then. */
 	load[1] = 600;
@@ -268,6 +278,42 @@ RIG_TEST(history__is_there_after_a_restart)
 	assert_in_range(cluster_history(s->at[1].c, 0)->taker_seen, 295, 305);
 }
 
+#define YEAR_NS (365 * 24 * 3600 * NS_PER_S)
+
+/* T, the later load and the order go by a clock that nobody sets. */
+RIG_TEST(clock__set_back_a_year__changes_no_decision_and_no_order)
+{
+	struct sites *s = open_sites(state, RECONF(", \"rest\": \"0s\""));
+	const struct cluster_move *m, *before;
+	struct mono began;
+
+	load[1] = 1800;
+	site_until(s, seen(s, 1, 0).high_ns);
+	began = s->now;
+	sites_pass(s, 2 * NS_PER_S);
+	s->wall_set = -YEAR_NS;
+	site_until(s, cluster_history(s->at[1].c, 0));
+	assert_in_range(mono_sub(s->now, began), 3800 * MS, 4000 * MS);
+	s->wall_set = -3 * YEAR_NS;
+	site_until(s, cluster_history(s->at[1].c, 1));
+	assert_in_range(mono_sub(s->now, began), 7700 * MS, 8100 * MS);
+	m = cluster_history(s->at[1].c, 0);
+	before = cluster_history(s->at[1].c, 1);
+	assert_true(m->id == 2 && m->wall_ns == WALL - 3 * YEAR_NS);
+	assert_true(before->id == 1 && before->wall_ns == WALL - YEAR_NS);
+	assert_true(m->at.ns > before->at.ns && before->at.ns > 0);
+	load[1] = 300;
+	s->wall_set = YEAR_NS;
+	site_until(s, m->seen_wall_ns);
+	assert_in_range(mono_sub(s->now, m->at), 19900 * MS, 20200 * MS);
+	assert_true(m->seen_wall_ns == WALL + YEAR_NS);
+	site_kill(s, 1);
+	open_site(s, 1);
+	m = cluster_history(s->at[1].c, 0);
+	assert_true(m->id == 2 && m->at.ns == 0 && m->wall_ns == WALL - 3 * YEAR_NS);
+	assert_int_equal(cluster_history(s->at[1].c, 1)->id, 1);
+}
+
 RIG_TEST(reconf__comes_and_goes_with_a_reload)
 {
 	struct sites *s = open_sites(state, NODES);
@@ -337,6 +383,18 @@ static bool ended(struct sites *s, const char *outcome)
 	return m && !strcmp(m->outcome, outcome);
 }
 
+/* As the lock's word has it, since the newest holder released it. */
+static void assert_fence(struct sites *s, uint32_t service, const char *fence)
+{
+	uint64_t seq;
+	char text[24];
+
+	sites_pass(s, 2 * SCAN);
+	seq = region_word_seq(site_lock(s, 1, service).word);
+	snprintf(text, sizeof(text), "%u.%u", region_seq_epoch(seq), region_seq_count(seq));
+	assert_string_equal(fence, text);
+}
+
 RIG_TEST(act__moves_the_node__all_hosts_see_it__and_it_stays_after_restarts)
 {
 	struct sites *s = open_sites(state, ACT);
@@ -350,6 +408,14 @@ RIG_TEST(act__moves_the_node__all_hosts_see_it__and_it_stays_after_restarts)
 	m = cluster_history(s->at[1].c, 0);
 	assert_string_equal(m->node, "n2");
 	assert_string_equal(m->why, "load");
+	assert_string_equal(m->host, "xen1");
+	assert_true(m->held_ns > 0 && m->read_ns >= m->held_ns && m->told_ns >= m->read_ns);
+	assert_true(m->moved_ns >= m->told_ns && m->released_ns >= m->moved_ns);
+	assert_true(m->released_ns < 4 * NS_PER_S); /* no time of day */
+	assert_fence(s, 0, m->taker_fence);
+	assert_fence(s, 1, m->donor_fence);
+	/* mail is balanced at xen2; web at this host alone */
+	assert_int_equal(m->told, 1);
 	assert_true(site_has_event(s, 1, "reconf", "moved node n2 from mail to web (load)"));
 	load[2] = 1800;
 	site_until(s, all_see(s, 1, "web"));
@@ -400,11 +466,14 @@ RIG_TEST(order__moves_a_node_whatever_the_load__by_any_host__or_says_why_not)
 	assert_int_equal(result(s, 2, ticket), 0);
 	site_until(s, all_see(s, 1, "web"));
 	assert_string_equal(cluster_history(s->at[2].c, 0)->why, "order");
+	assert_string_equal(cluster_history(s->at[2].c, 0)->host, "xen2");
 	/* mail keeps its minimum of one node */
 	assert_int_equal(order(s, 1, 2, 0, &ticket), 0);
 	assert_string_equal(cluster_move_text(result(s, 1, ticket)),
 			    "no service has a node to spare and less load");
 	site_until(s, ended(s, "no-donor"));
+	assert_true(cluster_history(s->at[1].c, 0)->moved_ns == -1);
+	assert_true(cluster_history(s->at[1].c, 0)->released_ns > 0);
 	assert_true(site_has_event(s, 1, "reconf", "node n3 stays in mail, not web: no service"));
 	assert_true(all_see(s, 2, "mail"));
 	/* and back */
@@ -507,4 +576,97 @@ RIG_TEST(node__whose_host_is_gone__is_not_moved)
 	site_kill(s, 2);
 	site_until(s, site_sees(s, 1, 2).state == CLUSTER_DOWN);
 	assert_int_equal(order(s, 1, 1, 0, &ticket), -ENODATA);
+}
+
+/* --- what an operator sets ------------------------------------------------------------- */
+
+RIG_TEST(node__that_is_fixed__is_not_moved_until_it_is_released)
+{
+	struct sites *s = open_sites(state, ACT);
+	uint64_t ticket;
+
+	site_until(s, seen(s, 1, 0).known == 1 && seen(s, 1, 1).known == 2);
+	for (uint32_t i = 1; i < 3; i++) {
+		assert_false(cluster_node_fixed(s->at[1].c, i));
+		assert_int_equal(cluster_node_fix(s->at[1].c, i, true), 0);
+		assert_int_equal(cluster_node_fix(s->at[1].c, i, true), 0);
+	}
+	assert_true(cluster_node_fixed(s->at[1].c, 1) && !cluster_node_fixed(s->at[2].c, 1));
+	assert_true(site_has_event(s, 1, "reconf", "an operator has fixed node n2"));
+	assert_int_equal(order(s, 1, 1, 0, &ticket), -ECANCELED);
+	assert_int_equal(order(s, 1, 1, 0, NULL), -ECANCELED);
+	load[1] = 1800;
+	site_until(s, says(s, "stuck"));
+	/* cluster.json says nothing of it */
+	assert_int_equal(site_reload(s, 1, SITES,
+				     RECONF(", \"mode\": \"act\", \"margin\": \"30%\""), SERVICES,
+				     &ticket),
+			 0);
+	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+	site_until(s, says(s, "stuck"));
+	assert_null(cluster_history(s->at[1].c, 0));
+	assert_int_equal(cluster_node_fix(s->at[1].c, 2, false), 0);
+	assert_true(site_has_event(s, 1, "reconf", "an operator has released node n3"));
+	site_until(s, ended(s, "moved"));
+	assert_string_equal(cluster_history(s->at[1].c, 0)->node, "n3");
+}
+
+static int set(struct sites *s, uint32_t service, const char *text)
+{
+	struct conf_error e = { 0 };
+	struct conf_doc d = { 0 };
+	int rc;
+
+	assert_int_equal(conf_parse(&d, "f", text, strlen(text), &e), 0);
+	rc = cluster_service_set(s->at[1].c, service, &d, &e);
+	conf_free(&d);
+	return rc;
+}
+
+RIG_TEST(service__set_by_an_operator__is_decided_by_until_a_reload_or_a_restart)
+{
+	struct sites *s = open_sites(state, RECONF(""));
+	char text[CLUSTER_SET_TEXT];
+	uint64_t ticket;
+
+	load[1] = 1000;
+	site_until(s, says(s, "calm") && seen(s, 1, 0).known == 1 && seen(s, 1, 1).known == 2);
+	assert_int_equal(set(s, 0, "{\"high\": 950, \"maximum\": 1}"), 0);
+	assert_int_equal(set(s, 0, "{\"low\": 950}"), -EINVAL);
+	assert_int_equal(set(s, 0, "{\"minimum\": 0}"), -EINVAL);
+	/* mail has one, too, and there are three nodes */
+	assert_int_equal(set(s, 0, "{\"guarantee\": 3, \"share\": 3, \"maximum\": 3}"), -EINVAL);
+	assert_int_equal(seen(s, 1, 0).in_force->guarantee, 1);
+	assert_true(seen(s, 1, 0).in_force->high == 950 && seen(s, 1, 0).conf->high == 1500);
+	assert_int_equal(seen(s, 1, 0).in_force->low, 900);
+	cluster_service_set_text(s->at[1].c, 0, text);
+	assert_string_equal(text, "maximum 1, high 950");
+	assert_true(site_has_event(s, 1, "reconf",
+				   "an operator has set of service web: maximum 1, high 950"));
+	site_until(s, says(s, "at-maximum"));
+	assert_int_equal(set(s, 0, "{\"maximum\": 3}"), 0);
+	site_until(s, cluster_history(s->at[1].c, 0));
+	/* T begins again with another high. */
+	site_until(s, seen(s, 1, 0).high_ns >= 2000 * MS);
+	assert_int_equal(set(s, 0, "{\"share\": 2}"), 0);
+	assert_true(seen(s, 1, 0).high_ns >= 2000 * MS);
+	assert_int_equal(set(s, 0, "{\"high\": 960}"), 0);
+	assert_int_equal(seen(s, 1, 0).high_ns, 0);
+	assert_int_equal(
+		site_reload(s, 1, SITES, RECONF(", \"margin\": \"30%\""), SERVICES, &ticket), 0);
+	site_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+	assert_int_equal(seen(s, 1, 0).in_force->high, 1500);
+	assert_true(site_has_event(s, 1, "reconf",
+				   "cluster.json holds again for service web, not: "
+				   "share 2, maximum 3, high 960"));
+	assert_int_equal(set(s, 0, "{\"high\": 950}"), 0);
+	cluster_service_reset(s->at[1].c);
+	cluster_service_set_text(s->at[1].c, 0, text);
+	assert_string_equal(text, "");
+	assert_int_equal(set(s, 0, "{\"high\": 950}"), 0);
+	site_kill(s, 1);
+	open_site(s, 1);
+	assert_int_equal(seen(s, 1, 0).in_force->high, 1500);
+	sites_pass(s, 6 * NS_PER_S);
+	assert_true(says(s, "calm"));
 }

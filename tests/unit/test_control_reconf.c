@@ -87,6 +87,11 @@ WITH_CALL(why_move__of_a_node__says_where_it_would_go)
 		     "there is no service and no node \"n9\"");
 }
 
+static double us(const json_t *o, const char *key)
+{
+	return json_real_value(json_object_get(o, key));
+}
+
 WITH_CALL(history__shows_the_moves_of_a_service_and_a_time)
 {
 	struct cluster *c = with_cluster(*state);
@@ -106,7 +111,20 @@ WITH_CALL(history__shows_the_moves_of_a_service_and_a_time)
 	assert_true(num(m, "to_seen") == 950 && num(m, "high_ms") == 5000);
 	assert_true(json_is_null(json_object_get(m, "from_seen")));
 	assert_int_equal(num(m, "seen_ns"), 30 * NS_PER_S);
+	assert_string_equal(str(m, "host"), "xen2");
+	assert_string_equal(str(m, "by"), "rule");
+	assert_string_equal(str(m, "to_fence"), "4.17");
+	assert_string_equal(str(m, "from_fence"), "4.9");
+	assert_int_equal(num(m, "told"), 2);
+	assert_true(us(m, "held_us") == 1.5 && us(m, "read_us") == 2.5 && us(m, "told_us") == 3);
+	assert_true(us(m, "moved_us") == 4 && us(m, "released_us") == 5);
 	m = json_array_get(json_object_get(r, "moves"), 1);
+	assert_string_equal(str(m, "by"), "operator");
+	assert_true(json_is_null(json_object_get(m, "host")));
+	assert_true(json_is_null(json_object_get(m, "to_fence")));
+	assert_true(json_is_null(json_object_get(m, "told")));
+	assert_true(json_is_null(json_object_get(m, "held_us")));
+	assert_true(json_is_null(json_object_get(m, "released_us")));
 	assert_true(num(m, "id") == 8 && json_is_null(json_object_get(m, "seen_ns")));
 	r = ask(*state, "history", "'service':'web'");
 	assert_string_equal(str(r, "note"), "f is not written");
@@ -118,6 +136,36 @@ WITH_CALL(history__shows_the_moves_of_a_service_and_a_time)
 	r = ask(*state, "history", "'since_ns':4000000001");
 	assert_int_equal(json_array_size(json_object_get(r, "moves")), 0);
 	assert_fails(*state, "history", "'service':'x'", RESEX_USAGE, "there is no service \"x\"");
+}
+
+static size_t moves_since(struct guests_rig *g, int64_t ns)
+{
+	char params[64];
+
+	snprintf(params, sizeof(params), "'since_ns':%lld", (long long)ns);
+	return json_array_size(json_object_get(ask(g, "history", params), "moves"));
+}
+
+/* The two moves were 5 s and 3 s ago, and the time of day was set in between and after. */
+WITH_CALL(history__since_a_time__goes_by_what_has_passed_since)
+{
+	struct guests_rig *g = *state;
+	struct cluster *c = with_cluster(g);
+
+	c->move[1].at = mono_add(g->now, -5 * NS_PER_S);
+	c->move[0].at = mono_add(g->now, -3 * NS_PER_S);
+	c->move[1].wall_ns = WALL + 1000 * NS_PER_S;
+	c->move[0].wall_ns = WALL - 1000 * NS_PER_S;
+	assert_int_equal(moves_since(g, WALL - 6 * NS_PER_S), 2);
+	assert_int_equal(moves_since(g, WALL - 4 * NS_PER_S), 1);
+	assert_int_equal(moves_since(g, WALL - 2 * NS_PER_S), 0);
+	/* Before the start of the daemon: only the time of then is known. */
+	c->move[1].at = c->move[0].at = (struct mono){ 0 };
+	assert_int_equal(moves_since(g, WALL - 2 * NS_PER_S), 1);
+	assert_int_equal(moves_since(g, WALL - 2000 * NS_PER_S), 2);
+	/* Without a time all are shown, whatever they say. */
+	c->move[0].wall_ns = c->move[1].wall_ns = INT64_MIN;
+	assert_int_equal(json_array_size(json_object_get(ask(g, "history", ""), "moves")), 2);
 }
 
 /* --- move ----------------------------------------------------------------------------- */
@@ -152,6 +200,9 @@ WITH_CALL(move__refused__says_why_and_what_to_do)
 		{ -EALREADY, 0, RESEX_FAILURE, "n1 serves web already" },
 		{ -EACCES, 0, RESEX_FAILURE, "n1 may not serve web: see its \"only\"" },
 		{ -ENODATA, 0, RESEX_FAILURE, "is not known: see resex node-list" },
+		{ -ECANCELED, 0, RESEX_FAILURE,
+		  "n1 is not moved: an operator has fixed it on this host: run resex node-fix n1 "
+		  "off first" },
 		{ 0, -EAGAIN, RESEX_BUSY, "try again" },
 		{ 0, -EPERM, RESEX_FAILURE, "no quorum" },
 		{ 0, 2, RESEX_FAILURE, "n1 is not moved: its locks are held" },
@@ -191,4 +242,120 @@ WITH_CALL(reconf_set__a_mode__is_shown__and_others_are_refused)
 	assert_fails(*state, "reconf-set", "", RESEX_USAGE, "give observe, act or pause");
 	c->break_rc = -EOPNOTSUPP;
 	assert_fails(*state, "reconf-set", "'mode':'act'", RESEX_FAILURE, "has no \"reconf\"");
+}
+
+/* --- node-fix and service-set ------------------------------------------------------------ */
+
+static const json_t *row_of(struct guests_rig *g, const char *method, const char *rows, size_t i)
+{
+	return json_array_get(json_object_get(ask(g, method, ""), rows), i);
+}
+
+WITH_CALL(node_fix__is_shown__and_others_are_refused)
+{
+	struct cluster *c = with_cluster(*state);
+	const json_t *r = ask(*state, "node-fix", "'node':'n2','fixed':true");
+
+	assert_string_equal(str(r, "node"), "n2");
+	assert_true(json_is_true(json_object_get(r, "fixed")) && c->fixed[1] && !c->fixed[0]);
+	assert_true(
+		json_is_true(json_object_get(row_of(*state, "node-list", "nodes", 1), "fixed")));
+	assert_true(
+		json_is_false(json_object_get(row_of(*state, "node-list", "nodes", 0), "fixed")));
+	c->service.node = NULL;
+	assert_string_equal(why_move(*state, "n2"),
+			    "it stays at web: an operator has fixed it on this host: resex "
+			    "node-fix n2 off lets it go");
+	assert_string_equal(str(ask(*state, "why-move", "'name':'n2'"), "why"), "stuck");
+	assert_non_null(strstr(why_move(*state, "n1"), "no service that this host balances"));
+	assert_string_equal(str(ask(*state, "why-move", "'name':'n1'"), "why"), "");
+	r = ask(*state, "node-fix", "'node':'n2','fixed':false");
+	assert_true(json_is_false(json_object_get(r, "fixed")) && !c->fixed[1]);
+	assert_fails(*state, "node-fix", "'node':'n2'", RESEX_USAGE, "fixed: give true, or false");
+	assert_fails(*state, "node-fix", "'fixed':true", RESEX_USAGE, "node: give a node's name");
+	assert_fails(*state, "node-fix", "'node':'n9','fixed':true", RESEX_USAGE, "no node \"n9\"");
+	c->break_rc = -EOPNOTSUPP;
+	assert_fails(*state, "node-fix", "'node':'n2','fixed':true", RESEX_FAILURE,
+		     "has no \"reconf\"");
+}
+
+WITH_CALL(service_set__shows_both_values)
+{
+	struct cluster *c = with_cluster(*state);
+	const json_t *r = ask(*state, "service-set",
+			      "'service':'mail','settings':{'high':2000,'share':2}");
+
+	assert_string_equal(str(r, "service"), "mail");
+	assert_true(num(r, "high") == 2000 && num(r, "share") == 2 && num(r, "low") == 900);
+	r = row_of(*state, "service-list", "services", 1);
+	assert_true(num(r, "high") == 2000 && num(r, "minimum") == 1);
+	assert_true(num(json_object_get(r, "configured"), "high") == 1500);
+	assert_true(num(json_object_get(r, "configured"), "share") == 1);
+	assert_true(num(json_object_get(r, "configured"), "priority") == 0);
+	assert_int_equal(num(row_of(*state, "service-list", "services", 0), "high"), 1500);
+	/* The second one adds to the first. */
+	r = ask(*state, "service-set", "'service':'mail','settings':{'priority':7}");
+	assert_true(num(r, "high") == 2000 && num(r, "priority") == 7);
+	assert_true(c->set[1].priority == 7 && !c->set[0].number);
+}
+
+WITH_CALL(service_set__refused__says_what_a_file_would)
+{
+	static const struct {
+		const char *settings;
+		int exit;
+		const char *says;
+	} rows[] = {
+		{ "{}", RESEX_USAGE, "give at least one setting, such as share=4" },
+		{ "{'high':0}", RESEX_RANGE, "high is 0: write a whole number from 1 to 1000000" },
+		{ "{'high':900}", RESEX_RANGE, "low 900 of \"web\" is not below its high, 900" },
+		{ "{'guarantee':0}", RESEX_RANGE,
+		  "guarantee 0 of \"web\" is below its minimum, 1" },
+		{ "{'share':4}", RESEX_RANGE, "maximum 3 of \"web\" is below its share, 4" },
+		{ "{'priority':8}", RESEX_RANGE, "from 0 to 7" },
+		{ "{'guarantee':3,'share':3}", RESEX_RANGE,
+		  "the guarantees of all services are 4 nodes, and \"nodes\" has 3" },
+		{ "{'shares':4}", RESEX_RANGE, "unknown key \"shares\"" },
+		{ "{'high':'2'}", RESEX_RANGE, "high is \"2\"" },
+		{ "{'minimum':0}", RESEX_RANGE, "minimum: other hosts count on it: write it" },
+	};
+	struct cluster *c = with_cluster(*state);
+	char params[160];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(params, sizeof(params), "'service':'web','settings':%s", rows[i].settings);
+		assert_refused(*state, "service-set", params, rows[i].exit,
+			       PROTO_E_SERVER - rows[i].exit, rows[i].says);
+		assert_false(c->set[0].number);
+	}
+	assert_fails(*state, "service-set", "'service':'x','settings':{'high':1}", RESEX_USAGE,
+		     "there is no service \"x\"");
+	assert_fails(*state, "service-set", "'settings':{'high':1}", RESEX_USAGE,
+		     "service: give a service's name");
+	c->break_rc = -EOPNOTSUPP;
+	assert_fails(*state, "service-set", "'service':'web','settings':{'high':2000}",
+		     RESEX_FAILURE, "has no \"reconf\"");
+}
+
+WITH_CALL(cluster_reload__ends_what_is_set__and_says_so)
+{
+	struct cluster *c = with_cluster(*state);
+	const json_t *r, *change;
+
+	c->next = c->conf;
+	ask(*state, "service-set", "'service':'mail','settings':{'high':2000}");
+	r = ask(*state, "cluster-reload", "'dry_run':true");
+	assert_true(json_is_true(json_object_get(r, "changed")) && c->set[1].number);
+	r = ask(*state, "cluster-reload", "");
+	assert_true(json_is_true(json_object_get(r, "changed")));
+	assert_int_equal(json_array_size(json_object_get(r, "changes")), 1);
+	change = json_array_get(json_object_get(r, "changes"), 0);
+	assert_string_equal(str(change, "kind"), "service-reset");
+	assert_int_equal(num(change, "number"), 2);
+	assert_string_equal(str(change, "text"),
+			    "service mail as in cluster.json, no longer high 2000, which an "
+			    "operator has set");
+	assert_int_equal(json_array_size(json_object_get(r, "others")), 0);
+	assert_false(c->set[1].number);
+	assert_true(json_is_false(json_object_get(ask(*state, "cluster-reload", ""), "changed")));
 }

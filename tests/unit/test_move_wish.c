@@ -226,3 +226,57 @@ TEST_WITH(choose_wished__table, rig_setup, rig_teardown)
 	ok[N51] = false;
 	assert_int_equal(move_choose_wished(&r->view, ok, word, S20, N50), 0);
 }
+
+/* --- when the phases of a move are reached ------------------------------------------------ */
+
+/* As wished(), a millisecond before each result. */
+static const struct move_trace *traced(struct rig *r, struct mover *h, struct move_wish wish)
+{
+	ask_with(r, h, S10, wish);
+	while (move_state(&h->move) != MOVE_IDLE) {
+		r->now.ns += MS;
+		if (h->out.n)
+			execute_one(r, h);
+		else
+			pass_to_due(r, h);
+	}
+	return move_trace(&h->move);
+}
+
+TEST_WITH(trace__of_a_move__has_each_phase_both_fences_and_who_was_told, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+	struct mono asked = r->now;
+	const struct move_trace *t;
+
+	*lock_word(r, S20) = region_word(0, START + 5);
+	t = traced(r, &r->mover[2], (struct move_wish){ MOVE_FOR_ORDER, S20, N50 });
+	assert_true(t->at[0].ns > asked.ns);
+	for (int i = 1; i < MOVE_PHASES; i++)
+		assert_true(t->at[i].ns > t->at[i - 1].ns);
+	assert_true(t->at[MOVE_ENDED].ns == r->now.ns);
+	assert_true(t->fence[0] == region_word_seq(*lock_word(r, S10)));
+	assert_true(t->fence[1] == region_word_seq(*lock_word(r, S20)));
+	assert_true(t->fence[0] == START + 2 && t->fence[1] == START + 6);
+	/* 4 balances 10, too, and 3 balances 20. */
+	assert_int_equal(t->told, 2);
+}
+
+TEST_WITH(trace__of_no_move__ends_with_the_last_phase_that_was_reached, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+	const struct move_trace *t;
+
+	traced(r, &r->mover[2], (struct move_wish){ MOVE_FOR_ORDER, S20, N50 });
+	/* N50 is not the donor's any more. */
+	r->view.service[S20].minimum = 1;
+	t = traced(r, &r->mover[2], (struct move_wish){ MOVE_FOR_ORDER, S20, N50 });
+	assert_int_equal(move_result(&r->mover[2].move), MOVE_NOT_WISHED);
+	assert_true(t->at[MOVE_HELD].ns > 0 && t->at[MOVE_ENDED].ns > t->at[MOVE_HELD].ns);
+	assert_true(t->at[MOVE_READ].ns == -1 && t->at[MOVE_TOLD].ns == -1);
+	assert_true(t->at[MOVE_ACTED].ns == -1);
+	assert_int_equal(t->told, 0);
+	/* At once, without locks. */
+	t = traced(r, &r->mover[2], (struct move_wish){ MOVE_FOR_ORDER, S10, N70 });
+	assert_true(t->at[MOVE_HELD].ns == -1 && t->at[MOVE_ENDED].ns == r->now.ns);
+}
