@@ -527,7 +527,8 @@ endif
 if CMOCKA
 UNIT_PROTO = tests/unit/test_act_agent tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_decide tests/unit/test_decide_chain \
 	tests/unit/test_decide_past tests/unit/test_decide_prop tests/unit/test_haproxy_text tests/unit/test_keep tests/unit/test_lock \
-	tests/unit/test_move tests/unit/test_move_locks tests/unit/test_move_sweep tests/unit/test_move_wish
+	tests/unit/test_move tests/unit/test_move_adopt tests/unit/test_move_locks tests/unit/test_move_sweep \
+	tests/unit/test_move_wish
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
 tests_unit_test_act_agent_SOURCES = tests/unit/test_act_agent.c tests/unit/prop.h
@@ -559,6 +560,9 @@ tests_unit_test_lock_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_move_SOURCES = tests/unit/test_move.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
 tests_unit_test_move_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
+tests_unit_test_move_adopt_SOURCES = tests/unit/test_move_adopt.c tests/unit/prop.h \
+	tests/unit/move_rig.h tests/unit/shared_rig.h
+tests_unit_test_move_adopt_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_move_locks_SOURCES = tests/unit/test_move_locks.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
 tests_unit_test_move_locks_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
