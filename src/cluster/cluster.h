@@ -126,7 +126,10 @@ struct cluster_node_seen {
 	int64_t age_ns; /* since its load was last seen to change; -1: never */
 	/* By its word; without "reconf" the configured one. NULL: none, or unknown. */
 	const struct cluster_service *service;
-	bool word_known;     /* its word was read; without "reconf" false */
+	bool word_known; /* its word was read; without "reconf" false */
+	bool lost;	 /* its word names no service, and it had one: it is to be adopted */
+	/* lost: the service that this host has read it in last; NULL: none since its start. */
+	const struct cluster_service *was;
 	bool kept;	     /* its host has saved that service: it counts */
 	int64_t word_age_ns; /* since the READ of its word began; -1: not read */
 	char note[256];	     /* the reason of STALE and UNREAD, with the remedy; "" */
@@ -226,7 +229,7 @@ struct cluster_move {
  * -EPERM: this host decides nothing, why says the reason; -EBUSY: another move or a reload is under
  * way; -EAGAIN: too many requests; -EALREADY: the node serves it; -EACCES: it may not; -ENOSYS: it
  * must be prepared for another service, which nothing does yet; -ENODATA: its word was not read, or
- * it is in no service.
+ * it serves nothing, and has no configured service. A node that is lost is adopted.
  */
 int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono now,
 		 uint64_t *ticket, char why[static 192]);

@@ -194,8 +194,12 @@ struct node_words {
 	uint32_t link; /* by this link to it; 0: not yet */
 	uint32_t nodes;
 	uint64_t word[REGION_NODES_MAX], kept[REGION_NODES_MAX];
-	struct mono read;  /* when that READ began */
-	struct mono began; /* the newest READ */
+	/* The node is in no service, as read since then on this link; 0: it is in one. */
+	struct mono none_since[REGION_NODES_MAX];
+	uint32_t none_link[REGION_NODES_MAX];
+	uint16_t was[REGION_NODES_MAX]; /* the service that it was last read in */
+	struct mono read;		/* when that READ began */
+	struct mono began;		/* the newest READ */
 	bool reading;
 };
 
@@ -262,9 +266,12 @@ void worker_close(struct worker *w);
 /* Read the words of each host that has nodes, unless such a READ of it is pending. */
 void words_read(struct worker *w, struct mono now);
 /* A result with a tag of CLUSTER_TAG_WORDS. */
-void words_result(struct worker *w, const struct transport_event *ev);
+void words_result(struct worker *w, const struct transport_event *ev, struct mono now);
 /* As read last on the link that is up; otherwise all 0. */
 void words_see(const struct worker *w, uint16_t host, uint32_t node, struct word_copy *out);
+/* Since when, and on which link, it was read in no service; *link 0: it was not. */
+void words_none(const struct worker *w, uint16_t host, uint32_t node, struct mono *since,
+		uint32_t *link);
 
 /*
  * In worker_open, in this order. Find the words with which the nodes begin: 0 or -errno and e.

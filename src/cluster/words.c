@@ -52,7 +52,21 @@ void words_read(struct worker *w, struct mono now)
 	}
 }
 
-void words_result(struct worker *w, const struct transport_event *ev)
+/* A node in no service is adopted when it was so for a break (move.h). */
+static void note_none(struct node_words *n, struct mono now)
+{
+	for (uint32_t i = 0; i < n->nodes; i++) {
+		if (region_word_id(n->word[i])) {
+			n->none_link[i] = 0;
+			n->was[i] = region_word_id(n->word[i]);
+		} else if (n->none_link[i] != n->link) {
+			n->none_link[i] = n->link;
+			n->none_since[i] = now;
+		}
+	}
+}
+
+void words_result(struct worker *w, const struct transport_event *ev, struct mono now)
 {
 	struct node_words *n = w->node_words[ev->host - 1]; /* it has posted the READ */
 
@@ -66,6 +80,17 @@ void words_result(struct worker *w, const struct transport_event *ev)
 	memcpy(n->word, ev->data, n->nodes * sizeof(n->word[0]));
 	memcpy(n->kept, (const uint64_t *)ev->data + REGION_NODES_MAX,
 	       n->nodes * sizeof(n->kept[0]));
+	note_none(n, now);
+}
+
+void words_none(const struct worker *w, uint16_t host, uint32_t node, struct mono *since,
+		uint32_t *link)
+{
+	const struct node_words *n = w->node_words[host - 1];
+
+	*link = n && node < n->nodes ? n->none_link[node] : 0;
+	if (*link)
+		*since = n->none_since[node];
 }
 
 void words_see(const struct worker *w, uint16_t host, uint32_t node, struct word_copy *out)
@@ -76,5 +101,9 @@ void words_see(const struct worker *w, uint16_t host, uint32_t node, struct word
 	/* A host that has restarted may have begun with other words. */
 	if (!n || !n->link || node >= n->nodes || n->link != transport_link(w->t, host))
 		return;
-	*out = (struct word_copy){ n->link, n->word[node], n->kept[node], n->read };
+	*out = (struct word_copy){ .link = n->link,
+				   .word = n->word[node],
+				   .kept = n->kept[node],
+				   .was = n->was[node],
+				   .read = n->read };
 }

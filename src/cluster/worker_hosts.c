@@ -40,7 +40,7 @@ static void handle_event(struct worker *w, const struct transport_event *ev, str
 		else if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_MOVES)
 			worker_moves_event(w, ev, now);
 		else if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_WORDS)
-			words_result(w, ev);
+			words_result(w, ev, now);
 		else
 			locks_result(&w->locks, w->conf, ev, now);
 		break;

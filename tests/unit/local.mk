@@ -142,7 +142,7 @@ UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sa
 	tests/unit/test_guests \
 	tests/unit/test_agree tests/unit/test_cluster_reload \
 	tests/unit/test_cluster tests/unit/test_cluster_claims tests/unit/test_cluster_loads tests/unit/test_cluster_locks tests/unit/test_cluster_thread \
-	tests/unit/test_cluster_moves tests/unit/test_cluster_history tests/unit/test_cluster_words \
+	tests/unit/test_cluster_moves tests/unit/test_cluster_adopt tests/unit/test_cluster_history tests/unit/test_cluster_words \
 	tests/unit/test_balancer tests/unit/test_cluster_balance tests/unit/test_cluster_balances tests/unit/test_cluster_agent \
 	tests/unit/test_cluster_reconf \
 	tests/unit/test_guests_rings tests/unit/test_guests_store tests/unit/test_guests_sim tests/unit/test_guests_log \
@@ -233,6 +233,8 @@ tests_unit_test_cluster_balances_SOURCES = tests/unit/test_cluster_balances.c $(
 tests_unit_test_cluster_balances_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_moves_SOURCES = tests/unit/test_cluster_moves.c $(CLUSTER_RIG)
 tests_unit_test_cluster_moves_LDADD = $(GUESTS_LIBS)
+tests_unit_test_cluster_adopt_SOURCES = tests/unit/test_cluster_adopt.c $(CLUSTER_RIG)
+tests_unit_test_cluster_adopt_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_words_SOURCES = tests/unit/test_cluster_words.c $(CLUSTER_RIG)
 tests_unit_test_cluster_words_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_history_SOURCES = tests/unit/test_cluster_history.c tests/unit/tmpdir.h tests/unit/prop.h
