@@ -150,8 +150,8 @@ static void take_reading(struct balancer *b, const struct act_seen *h)
 
 /*
  * Of a node that moves between services: with "reconf" its word says which one it serves. While
- * its word is not known, its server is left as it is. A server that is to serve no more drains
- * first: its requests end.
+ * its word is not known, or names no service, its server is left as it is. A server that is to
+ * serve no more drains first: its requests end.
  */
 static enum act_want out_of(const struct act_server *h)
 {
@@ -178,7 +178,7 @@ static enum act_want want_of(const struct balancer *b, const struct cluster_node
 {
 	bool switches = s->conf->kind == CLUSTER_NODE_SWITCH;
 
-	if (!s->word_known)
+	if (!s->word_known || s->lost)
 		return ACT_KEEP;
 	if (switches && s->word != s->kept_word) /* rule 1 */
 		return b->want[i];

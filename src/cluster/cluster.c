@@ -623,11 +623,11 @@ static int open_epoll(struct cluster *c)
 static void note_damage(const struct cluster *c, const char *state_dir)
 {
 	if (c->worker.words.damaged)
-		guests_event(c->guests, clock_wall_ns(), "", "reconf",
-			     "%s/nodes is damaged: the nodes of this host are in no service; put a "
-			     "copy of it back, or stop resexd on all hosts and remove it, and each "
-			     "node begins in its configured service",
-			     state_dir);
+		guests_event(
+			c->guests, clock_wall_ns(), "", "reconf",
+			"%s/nodes is damaged: the nodes of this host are in no service, and go on "
+			"as before; balancers in mode act adopt them, or resex move does",
+			state_dir);
 }
 
 /* A start that cannot use its files counts no generation: it is counted last (worker_open). */

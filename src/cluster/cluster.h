@@ -126,7 +126,10 @@ struct cluster_node_seen {
 	int64_t age_ns; /* since its load was last seen to change; -1: never */
 	/* By its word; without "reconf" the configured one. NULL: none, or unknown. */
 	const struct cluster_service *service;
-	bool word_known;	  /* its word was read; without "reconf" false */
+	bool word_known; /* its word was read; without "reconf" false */
+	bool lost;	 /* its word names no service, and it had one: it is to be adopted */
+	/* lost: the service that this host has read it in last; NULL: none since its start. */
+	const struct cluster_service *was;
 	bool kept;		  /* its host has saved that service: it counts */
 	int64_t word_age_ns;	  /* since the READ of its word began; -1: not read */
 	uint64_t word, kept_word; /* if word_known; equal: exactly this word is kept */
@@ -243,9 +246,9 @@ struct cluster_move {
  * Begin to move conf->node[node] to conf->service[service], by an order: the load does not count. 0
  * and *ticket; ticket NULL: only say whether it would be begun. -EOPNOTSUPP: there is no "reconf";
  * -EPERM: this host decides nothing, why says the reason; -EBUSY: another move or a reload is under
- * way; -EAGAIN: too many requests; -EALREADY: the node serves it; -EACCES: it may not; -ENODATA:
- * its word was not read, or it is in no service; -ECANCELED: it is
- * fixed.
+ * way; -EAGAIN: too many requests; -EALREADY: the node serves it; -EACCES: it may not; -ECANCELED:
+ * it is fixed; -ENODATA: its word was not read, or it serves nothing, and has no configured
+ * service. A node that is lost is adopted.
  */
 int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono now,
 		 uint64_t *ticket, char why[static 192]);

@@ -200,8 +200,12 @@ struct node_words {
 	uint64_t word[REGION_NODES_MAX], kept[REGION_NODES_MAX];
 	uint32_t acks; /* read of: */
 	uint64_t ack[CLUSTER_MOVED_MAX];
-	struct mono read;  /* when that READ began */
-	struct mono began; /* the newest READ */
+	/* The node is in no service, as read since then on this link; 0: it is in one. */
+	struct mono none_since[REGION_NODES_MAX];
+	uint32_t none_link[REGION_NODES_MAX];
+	uint16_t was[REGION_NODES_MAX]; /* the service that it was last read in */
+	struct mono read;		/* when that READ began */
+	struct mono began;		/* the newest READ */
 	bool reading;
 	uint32_t nodes_asked; /* by it */
 };
@@ -276,6 +280,9 @@ void words_result(struct worker *w, const struct transport_event *ev, struct mon
 /* As read last on the link that is up; otherwise all 0. */
 void words_see_acks(const struct worker *w, uint16_t host, uint64_t out[static CLUSTER_MOVED_MAX]);
 void words_see(const struct worker *w, uint16_t host, uint32_t node, struct word_copy *out);
+/* Since when, and on which link, it was read in no service; *link 0: it was not. */
+void words_none(const struct worker *w, uint16_t host, uint32_t node, struct mono *since,
+		uint32_t *link);
 
 /*
  * In worker_open, in this order. Find the words with which the nodes begin: 0 or -errno and e.

@@ -88,7 +88,7 @@ struct request {
 	uint32_t service;    /* BREAK, MOVE: its number */
 	bool force;	     /* BREAK: before its time; MOVE: whatever the load is */
 	bool ordered;	     /* MOVE: by an operator, or to undo one */
-	uint32_t donor;	     /* MOVE: number of the service that has the node */
+	uint32_t donor;	     /* MOVE: number of the service that has the node; 0: none */
 	uint32_t host, node; /* MOVE: numbers of the node's host, and of the node there */
 	/* RELOAD: once it is in force, both threads read it until the next reload. */
 	const struct cluster_conf *conf;
@@ -136,6 +136,7 @@ struct move_copies {
 struct word_copy {
 	uint32_t link; /* by this link to its host; 0: not read */
 	uint64_t word, kept;
+	uint16_t was;	  /* the service that the node was last read in; 0: none yet */
 	struct mono read; /* when that READ began */
 };
 

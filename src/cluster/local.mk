@@ -1,7 +1,7 @@
 # libcluster: this host among others.
 noinst_LIBRARIES += libcluster.a
 libcluster_a_SOURCES = \
-	src/cluster/agree.c src/cluster/agree.h \
+	src/cluster/adopt.c src/cluster/adopt.h src/cluster/agree.c src/cluster/agree.h \
 	src/cluster/balance_turn.c src/cluster/balance_turn.h \
 	src/cluster/balancer.c src/cluster/balancer.h \
 	src/cluster/balances.c src/cluster/balances.h \

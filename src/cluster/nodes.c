@@ -76,6 +76,17 @@ static const char *const phase_names[] = {
 
 static_assert(sizeof(phase_names) / sizeof(phase_names[0]) == ROLE_PHASES, "each has a name");
 
+/* Of a node of kind switch, whose word was read. */
+static void see_role(const struct node_copy *n, struct cluster_node_seen *s)
+{
+	if (s->conf->kind != CLUSTER_NODE_SWITCH)
+		return;
+	s->ready = n->seen.record.ready;
+	s->phase = n->seen.record.phase < ROLE_PHASES ? n->seen.record.phase : ROLE_UNSEEN;
+	s->phase_name = phase_names[s->phase];
+	s->from = n->seen.record.from;
+}
+
 /* Without "reconf" nobody moves it. */
 static void see_word(const struct cluster *c, const struct node_copy *n, struct mono now,
 		     struct cluster_node_seen *s)
@@ -90,12 +101,35 @@ static void see_word(const struct cluster *c, const struct node_copy *n, struct 
 	s->kept = region_is_kept(w->word, w->kept);
 	s->word_age_ns = cluster_age_ns(now, w->read);
 	s->service = cluster_service_at(c->conf, region_word_id(w->word));
-	if (s->conf->kind != CLUSTER_NODE_SWITCH)
+	see_role(n, s);
+	/* One without a configured service has served none before. */
+	s->lost = !region_word_id(w->word) && s->conf->service;
+	if (s->lost)
+		s->was = cluster_service_at(c->conf, w->was);
+}
+
+static void see_load(const struct cluster *c, const struct host_copy *h, const struct node_copy *n,
+		     struct mono now, struct cluster_node_seen *s)
+{
+	s->load = &n->seen.load;
+	s->index = n->index < 0 ? -1 : n->index;
+	s->age_ns = cluster_age_ns(now, n->seen.moved);
+	s->state = CLUSTER_NODE_FRESH;
+	if (s->load->flags & LOAD_DISAGREES)
+		snprintf(s->note, sizeof(s->note),
+			 "the guest says otherwise than the hypervisor, which is believed: see "
+			 "resex "
+			 "load-show %s on %s",
+			 s->conf->name, s->host->name);
+	if (s->age_ns <= c->conf->load.stale_ns)
 		return;
-	s->ready = n->seen.record.ready;
-	s->phase = n->seen.record.phase < ROLE_PHASES ? n->seen.record.phase : ROLE_UNSEEN;
-	s->phase_name = phase_names[s->phase];
-	s->from = n->seen.record.from;
+	s->state = CLUSTER_NODE_STALE;
+	if (!h->seen.link || h->seen.why)
+		snprintf(s->note, sizeof(s->note), "%s cannot be read: see resex host-list",
+			 s->host->name);
+	else if (!is_gone(n, s))
+		snprintf(s->note, sizeof(s->note), "%s no longer samples it: see its log",
+			 s->host->name);
 }
 
 void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
@@ -119,27 +153,13 @@ void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
 	if (!n)
 		return;
 	see_word(c, n, now, s);
-	if (!has_load(n, s))
-		return;
-	s->load = &n->seen.load;
-	s->index = n->index < 0 ? -1 : n->index;
-	s->age_ns = cluster_age_ns(now, n->seen.moved);
-	s->state = CLUSTER_NODE_FRESH;
-	if (s->load->flags & LOAD_DISAGREES)
+	if (has_load(n, s))
+		see_load(c, h, n, now, s);
+	if (s->lost && !s->note[0])
 		snprintf(s->note, sizeof(s->note),
-			 "the guest says otherwise than the hypervisor, which is believed: see "
-			 "resex "
-			 "load-show %s on %s",
-			 s->conf->name, s->host->name);
-	if (s->age_ns <= c->conf->load.stale_ns)
-		return;
-	s->state = CLUSTER_NODE_STALE;
-	if (!h->seen.link || h->seen.why)
-		snprintf(s->note, sizeof(s->note), "%s cannot be read: see resex host-list",
-			 s->host->name);
-	else if (!is_gone(n, s))
-		snprintf(s->note, sizeof(s->note), "%s no longer samples it: see its log",
-			 s->host->name);
+			 "it is in no service: its host had lost which one it serves; see resex "
+			 "why-move %s",
+			 s->conf->name);
 }
 
 const struct cluster_sources *cluster_sources_see(const struct cluster *c, uint32_t i)

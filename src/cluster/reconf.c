@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/cluster/adopt.h"
 #include "src/cluster/balancer.h"
 #include "src/cluster/cluster_priv.h"
 #include "src/cluster/history.h"
@@ -60,6 +61,7 @@ struct reconf {
 	uint16_t place[REGION_SERVICES_MAX]; /* by number: index of conf->service[] */
 	struct taker taker[CLUSTER_SERVICES_MAX];
 	struct open_move open[HISTORY_MOVES];
+	struct adopt adopt[CLUSTER_MOVED_MAX]; /* of conf->node[i] */
 	struct mono pending
 		[CLUSTER_MOVED_MAX]; /* of kind switch: the node was ready then, or seen first */
 	uint16_t from[CLUSTER_MOVED_MAX];  /* number of the service that it served then */
@@ -90,6 +92,7 @@ static void begin(struct reconf *r, const struct cluster_conf *conf)
 	memset(r->taker, 0, sizeof(r->taker));
 	memset(r->pending, 0, sizeof(r->pending));
 	memset(r->open, 0, sizeof(r->open));
+	memset(r->adopt, 0, sizeof(r->adopt));
 	for (uint32_t i = 0; i < conf->services; i++)
 		r->place[conf->service[i].number] = (uint16_t)i;
 	decide_init(&r->decide, &d);
@@ -136,6 +139,11 @@ static bool is_pending(const struct cluster_node_seen *s)
 	return s->conf->kind == CLUSTER_NODE_SWITCH && s->phase > ROLE_READY;
 }
 
+static uint16_t place_of(const struct reconf *r, const struct cluster_service *s)
+{
+	return s ? r->place[s->number] : DECIDE_NO_SERVICE;
+}
+
 static void look_at_node(struct reconf *r, const struct cluster *c, uint32_t i,
 			 const struct hostset *members, struct mono now)
 {
@@ -145,11 +153,11 @@ static void look_at_node(struct reconf *r, const struct cluster *c, uint32_t i,
 	struct balance_node b;
 
 	cluster_node_see(c, i, now, &s);
+	adopt_see(&r->adopt[i], &s, now);
 	b = balancer_node(s.load, *n->guest, s.index, s.age_ns, 0);
 	if (hostset_has(members, n->host) && !s.word_known)
 		r->unread = s.host;
-	*d = (struct decide_node){ .service = s.service ? r->place[s.service->number]
-							: DECIDE_NO_SERVICE,
+	*d = (struct decide_node){ .service = place_of(r, s.service),
 				   .alive = hostset_has(members, n->host),
 				   .fixed = r->over.fixed[i] || is_pending(&s),
 				   .known = s.state == CLUSTER_NODE_FRESH && b.known,
@@ -267,7 +275,8 @@ static struct cluster_move *note_move(struct reconf *r, const struct decide_plan
 
 	strcpy(m.host, conf->host[conf->self].name);
 	strcpy(m.node, conf->node[p->step[0].node].name);
-	strcpy(m.donor, conf->service[p->step[0].donor].name);
+	if (p->step[0].donor != DECIDE_NO_SERVICE)
+		strcpy(m.donor, conf->service[p->step[0].donor].name);
 	strcpy(m.taker, conf->service[p->step[0].taker].name);
 	strcpy(m.why, why);
 	strcpy(m.outcome, outcome);
@@ -301,16 +310,18 @@ static int ask(struct reconf *r, const struct decide_plan *p, const char *why, b
 {
 	const struct decide_step *s = &p->step[0];
 	const struct cluster_node *n = &r->conf->node[s->node];
-	const struct request q = { .kind = REQUEST_MOVE,
-				   .service = (uint32_t)r->conf->service[s->taker].number,
-				   .donor = (uint32_t)r->conf->service[s->donor].number,
-				   .host = (uint32_t)n->host,
-				   .node = (uint32_t)n->number,
-				   .force = !for_load,
-				   .ordered = ordered };
+	struct request q = { .kind = REQUEST_MOVE,
+			     .service = (uint32_t)r->conf->service[s->taker].number,
+			     .host = (uint32_t)n->host,
+			     .node = (uint32_t)n->number,
+			     .force = !for_load,
+			     .ordered = ordered };
 	struct asked_move *a = &r->asked;
-	int rc = mail_ask(&r->x->mail, &q, &a->ticket);
+	int rc;
 
+	if (s->donor != DECIDE_NO_SERVICE)
+		q.donor = (uint32_t)r->conf->service[s->donor].number;
+	rc = mail_ask(&r->x->mail, &q, &a->ticket);
 	if (rc) {
 		a->ticket = 0;
 		return rc;
@@ -338,6 +349,7 @@ static const char *const outcome_names[] = {
 	[MOVE_UNDECIDED] = "undecided",
 	[MOVE_VIEW] = "view",
 	[MOVE_NOT_KEPT] = "not-kept",
+	[MOVE_NEEDED] = "needed",
 };
 
 static const char *outcome_of(int rc)
@@ -391,6 +403,26 @@ static void take_trace(struct reconf *r, uint64_t ticket, struct cluster_move *m
 	put_fence(c->trace.fence[1], m->donor_fence);
 }
 
+static void tell_end(struct reconf *r, const struct cluster_move *m, int rc, int64_t wall_ns)
+{
+	const char *text = rc < 0 ? "this host is busy with its locks, or has no quorum"
+				  : move_result_text((enum move_result)rc);
+
+	if (!rc && !*m->donor)
+		guests_event(r->gs, wall_ns, "", "reconf",
+			     "node %s was in no service, and serves %s (%s)", m->node, m->taker,
+			     m->why);
+	else if (!rc)
+		guests_event(r->gs, wall_ns, "", "reconf", "moved node %s from %s to %s (%s)",
+			     m->node, m->donor, m->taker, m->why);
+	else if (!*m->donor)
+		guests_event(r->gs, wall_ns, "", "reconf",
+			     "node %s stays in no service, not %s: %s", m->node, m->taker, text);
+	else
+		guests_event(r->gs, wall_ns, "", "reconf", "node %s stays in %s, not %s: %s",
+			     m->node, m->donor, m->taker, text);
+}
+
 void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns)
 {
 	struct asked_move *a = &r->asked;
@@ -408,16 +440,9 @@ void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns)
 	strcpy(m->outcome, outcome_of(rc));
 	take_trace(r, ticket, m);
 	history_changed(r->history, m);
-	if (!rc)
+	if (!rc && *m->donor)
 		watch_later(r, m, a->taker, index_of(r, m->donor), now);
-	if (!rc)
-		guests_event(r->gs, wall_ns, "", "reconf", "moved node %s from %s to %s (%s)",
-			     m->node, m->donor, m->taker, m->why);
-	else
-		guests_event(r->gs, wall_ns, "", "reconf", "node %s stays in %s, not %s: %s",
-			     m->node, m->donor, m->taker,
-			     rc < 0 ? "this host is busy with its locks, or has no quorum"
-				    : move_result_text((enum move_result)rc));
+	tell_end(r, m, rc, wall_ns);
 }
 
 void reconf_set(struct reconf *r, enum cluster_reconf_mode mode, int64_t wall_ns)
@@ -443,10 +468,10 @@ int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint3
 	if (r->asked.ticket)
 		return -EBUSY;
 	cluster_node_see(c, node, now, &s);
-	if (!s.service)
+	if (!s.service && !s.lost)
 		return -ENODATA;
 	p.step[0] = (struct decide_step){ .taker = (uint16_t)service,
-					  .donor = r->place[s.service->number],
+					  .donor = place_of(r, s.service),
 					  .node = (uint16_t)node };
 	if (p.step[0].donor == service)
 		return -EALREADY;
@@ -457,8 +482,9 @@ int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint3
 	if (!ticket)
 		return 0;
 	p.taker_before = decide_load(&r->decide, &r->view, service);
-	p.donor_before = decide_load(&r->decide, &r->view, p.step[0].donor);
-	p.taker_after = p.donor_after = UINT32_MAX;
+	p.taker_after = p.donor_before = p.donor_after = UINT32_MAX;
+	if (s.service)
+		p.donor_before = decide_load(&r->decide, &r->view, p.step[0].donor);
 	rc = ask(r, &p, "order", false, true, 0, now, wall_ns);
 	*ticket = r->asked.ticket;
 	return rc;
@@ -608,6 +634,46 @@ static void undo_pending(struct reconf *r, const struct hostset *members, struct
 			undo(r, i, members, now, wall_ns);
 }
 
+/* --- nodes in no service -------------------------------------------------------------------- */
+
+static void adopt(struct reconf *r, uint32_t i, const struct cluster_service *s, struct mono now,
+		  int64_t wall_ns)
+{
+	uint16_t taker = place_of(r, s);
+	const struct decide_plan p = {
+		.steps = 1,
+		.step[0] = { .taker = taker, .donor = DECIDE_NO_SERVICE, .node = (uint16_t)i },
+		.taker_before = decide_load(&r->decide, &r->view, taker),
+		.taker_after = UINT32_MAX,
+		.donor_before = UINT32_MAX,
+		.donor_after = UINT32_MAX
+	};
+
+	if (r->mode == RECONF_ACT) {
+		/* Otherwise at the next check. */
+		if (!r->asked.ticket && !ask(r, &p, "adopt", false, false, 0, now, wall_ns))
+			adopt_asked(&r->adopt[i], r->conf, now);
+	} else if (!r->adopt[i].noted) {
+		r->adopt[i].noted = true;
+		note_move(r, &p, 0, "adopt", "observed", now, wall_ns);
+		guests_event(r->gs, wall_ns, "", "reconf",
+			     "would adopt node %s, which is in no service, for %s",
+			     r->conf->node[i].name, s->name);
+	}
+}
+
+static void adopt_lost(struct reconf *r, const struct hostset *members, struct mono now,
+		       int64_t wall_ns)
+{
+	for (uint32_t i = 0; i < r->conf->nodes; i++) {
+		const struct cluster_service *s = adopt_service(&r->adopt[i], r->conf,
+								&r->conf->node[i], members, now);
+
+		if (s)
+			adopt(r, i, s, now, wall_ns);
+	}
+}
+
 /* The loads of moves that are long enough over. */
 static void see_later(struct reconf *r, struct mono now, int64_t wall_ns)
 {
@@ -656,8 +722,10 @@ void reconf_turn(struct reconf *r, const struct cluster *c, const struct hostset
 			 r->unread->name);
 	tell_hindrance(r, wall_ns);
 	see_later(r, now, wall_ns);
-	if (!r->note[0])
+	if (!r->note[0]) {
 		undo_pending(r, members, now, wall_ns);
+		adopt_lost(r, members, now, wall_ns);
+	}
 	for (uint32_t i = 0; i < r->conf->services; i++)
 		if (r->note[0])
 			r->taker[i] = (struct taker){ 0 };

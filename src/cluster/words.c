@@ -94,6 +94,20 @@ static void write_acks(struct worker *w, const struct node_words *there, struct 
 			acknowledge(w, i, there->ack[i], ack[i], now);
 }
 
+/* A node in no service is adopted when it was so for a break (move.h). */
+static void note_none(struct node_words *n, struct mono now)
+{
+	for (uint32_t i = 0; i < n->nodes; i++) {
+		if (region_word_id(n->word[i])) {
+			n->none_link[i] = 0;
+			n->was[i] = region_word_id(n->word[i]);
+		} else if (n->none_link[i] != n->link) {
+			n->none_link[i] = n->link;
+			n->none_since[i] = now;
+		}
+	}
+}
+
 void words_result(struct worker *w, const struct transport_event *ev, struct mono now)
 {
 	struct node_words *n = w->node_words[ev->host - 1]; /* it has posted the READ */
@@ -108,6 +122,7 @@ void words_result(struct worker *w, const struct transport_event *ev, struct mon
 	memcpy(n->word, ev->data, n->nodes * sizeof(n->word[0]));
 	memcpy(n->kept, (const uint64_t *)ev->data + REGION_NODES_MAX,
 	       n->nodes * sizeof(n->kept[0]));
+	note_none(n, now);
 	n->acks = ev->len / 8 > ACKS_AT ? ev->len / 8 - ACKS_AT : 0;
 	memcpy(n->ack, (const uint64_t *)ev->data + ACKS_AT, n->acks * sizeof(n->ack[0]));
 	if (n->acks && ev->host == w->conf->host[w->conf->self].number)
@@ -123,6 +138,16 @@ void words_see_acks(const struct worker *w, uint16_t host, uint64_t out[static C
 		memcpy(out, n->ack, n->acks * sizeof(out[0]));
 }
 
+void words_none(const struct worker *w, uint16_t host, uint32_t node, struct mono *since,
+		uint32_t *link)
+{
+	const struct node_words *n = w->node_words[host - 1];
+
+	*link = n && node < n->nodes ? n->none_link[node] : 0;
+	if (*link)
+		*since = n->none_since[node];
+}
+
 void words_see(const struct worker *w, uint16_t host, uint32_t node, struct word_copy *out)
 {
 	const struct node_words *n = w->node_words[host - 1];
@@ -131,5 +156,9 @@ void words_see(const struct worker *w, uint16_t host, uint32_t node, struct word
 	/* A host that has restarted may have begun with other words. */
 	if (!n || !n->link || node >= n->nodes || n->link != transport_link(w->t, host))
 		return;
-	*out = (struct word_copy){ n->link, n->word[node], n->kept[node], n->read };
+	*out = (struct word_copy){ .link = n->link,
+				   .word = n->word[node],
+				   .kept = n->kept[node],
+				   .was = n->was[node],
+				   .read = n->read };
 }

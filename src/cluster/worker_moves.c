@@ -25,7 +25,7 @@ struct moves {
 	uint32_t taker;
 	bool ordered;
 	struct move_wish wish;
-	bool waits;	   /* for the word to be kept; then the move is tried again: */
+	bool waits;	   /* for the word to be kept, or for a break; then it is asked for: */
 	struct mono again; /* at this time, */
 	uint32_t tries;	   /* so many times more at most */
 	bool looked;	   /* at all counters, once */
@@ -227,6 +227,43 @@ static int64_t node_index(const struct cluster_conf *c, const struct request *r)
 	return -1;
 }
 
+/* To adopt: since when the node is in no service, by the words read last. */
+static void put_since(const struct worker *w, struct moves *m, struct mono now)
+{
+	const struct move_node *n = &m->in.node[m->wish.node];
+
+	m->wish.since = now;
+	words_none(w, n->host, n->node, &m->wish.since, &m->wish.link);
+}
+
+static enum move_for for_of(const struct request *r)
+{
+	if (!r->donor)
+		return r->ordered ? MOVE_FOR_ADOPTION_ORDERED : MOVE_FOR_ADOPTION;
+	return r->force ? MOVE_FOR_ORDER : MOVE_FOR_LOAD;
+}
+
+static bool adopts(const struct moves *m)
+{
+	return m->wish.why == MOVE_FOR_ADOPTION || m->wish.why == MOVE_FOR_ADOPTION_ORDERED;
+}
+
+static void ask_move(struct worker *w, struct moves *m, struct mono now)
+{
+	put_nodes(w, m);
+	if (adopts(m))
+		put_since(w, m, now);
+	runner_ask(m->runner, m, m->taker, &m->wish, now);
+}
+
+/* An order to adopt may come before the break is over. */
+static bool waits_for_break(const struct worker *w, struct moves *m, struct mono now)
+{
+	put_since(w, m, now);
+	m->again = mono_add(m->wish.since, cluster_break_ns(w->conf) + 1);
+	return m->wish.link && mono_sub(m->again, now) > 0;
+}
+
 /* 0: its result comes by its ticket; or -errno. */
 int worker_ask_move(struct worker *w, const struct request *r, uint64_t ticket, struct mono now)
 {
@@ -236,23 +273,24 @@ int worker_ask_move(struct worker *w, const struct request *r, uint64_t ticket, 
 
 	if (!m)
 		return -EOPNOTSUPP;
-	if (taker < 0 || donor < 0 || node < 0)
+	if (taker < 0 || (r->donor && donor < 0) || node < 0)
 		return -ENOENT;
 	if (!w->view.quorate)
 		return -EPERM;
 	/* A break changes a lock word, too: neither is made while the other is under way. */
 	if (w->reloading || w->breaking || m->ticket || move_state(&m->move) != MOVE_IDLE)
 		return -EAGAIN;
-	put_nodes(w, m);
 	m->ticket = ticket;
 	m->asked = now;
-	m->wish = (struct move_wish){ .why = r->force ? MOVE_FOR_ORDER : MOVE_FOR_LOAD,
+	m->wish = (struct move_wish){ .why = for_of(r),
 				      .donor = (uint32_t)donor,
 				      .node = (uint32_t)node };
 	m->taker = (uint32_t)taker;
 	m->ordered = r->ordered;
 	m->tries = TRIES_MAX;
-	runner_ask(m->runner, m, m->taker, &m->wish, now);
+	m->waits = adopts(m) && waits_for_break(w, m, now);
+	if (!m->waits)
+		ask_move(w, m, now);
 	return 0;
 }
 
@@ -277,7 +315,8 @@ static bool tries_again(struct worker *w, struct moves *m, struct mono now)
 {
 	enum move_result r = move_result(&m->move);
 
-	if (!m->tries || !(r == MOVE_NOT_KEPT || (r == MOVE_COUNTER_AHEAD && m->ordered)))
+	if (!m->tries ||
+	    !(r == MOVE_NOT_KEPT || (r == MOVE_COUNTER_AHEAD && (m->ordered || adopts(m)))))
 		return false;
 	m->tries--;
 	m->waits = true;
@@ -306,7 +345,7 @@ static void go_on(struct worker *w, struct moves *m, struct mono now)
 		return;
 	if (m->waits) {
 		m->waits = false;
-		runner_ask(m->runner, m, m->taker, &m->wish, now);
+		ask_move(w, m, now);
 	}
 	if (move_state(&m->move) != MOVE_IDLE || tries_again(w, m, now))
 		return;

@@ -187,6 +187,11 @@ static json_t *why_node(const struct cluster *cl, const struct cluster_node *n, 
 	to = taker_of(cl, n, &s);
 	if (!of && cluster_conf(cl)->reconf.given && !seen.word_known)
 		add(&t, "its word was not read: see resex host-list for %s", seen.host->name);
+	else if (seen.lost)
+		add(&t,
+		    "it is in no service, and goes on as before: its host had lost which one it "
+		    "serves; a balancer in mode act adopts it, or resex move %s SERVICE does",
+		    n->name);
 	else if (!of)
 		add(&t, "it serves no service: give it a \"service\" in nodes[] of cluster.json");
 	else if (s.note[0])
@@ -394,7 +399,7 @@ static json_t *move_row(const struct cluster_move *m)
 	put_u(o, "id", m->id);
 	json_object_set_new(o, "time_ns", json_integer(m->wall_ns));
 	put_s(o, "node", m->node);
-	put_s(o, "from", m->donor);
+	put_name(o, "from", *m->donor ? m->donor : NULL);
 	put_s(o, "to", m->taker);
 	put_s(o, "why", m->why);
 	put_s(o, "outcome", m->outcome);

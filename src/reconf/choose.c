@@ -83,15 +83,21 @@ static bool is_donors(const struct move_view *in, const bool *ok, const uint64_t
 	return ok[node] && region_word_id(word[node]) == in->service[donor].id;
 }
 
-/* rule: the donor's nodes are counted against its minimum */
-static bool has_to_spare(const struct move_view *in, const bool *ok, const uint64_t *word,
-			 uint32_t donor)
+static uint32_t count_of(const struct move_view *in, const bool *ok, const uint64_t *word,
+			 uint32_t service)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < in->nodes; i++)
-		count += is_donors(in, ok, word, donor, i);
-	return count > in->service[donor].minimum;
+		count += is_donors(in, ok, word, service, i);
+	return count;
+}
+
+/* rule: the donor's nodes are counted against its minimum */
+static bool has_to_spare(const struct move_view *in, const bool *ok, const uint64_t *word,
+			 uint32_t donor)
+{
+	return count_of(in, ok, word, donor) > in->service[donor].minimum;
 }
 
 int move_choose(const struct move_view *in, const bool *ok, const uint64_t *word, uint32_t donor,
@@ -120,6 +126,31 @@ int move_choose_wished(const struct move_view *in, const bool *ok, const uint64_
 	return has_to_spare(in, ok, word, donor) ? 0 : -ENOSPC;
 }
 
+/* Is the service below its minimum, even if all nodes that were not read are its own? */
+static bool is_below_minimum(const struct move_view *in, const bool *read, const uint64_t *word,
+			     uint32_t service)
+{
+	uint32_t most = count_of(in, read, word, service);
+
+	for (uint32_t i = 0; i < in->nodes; i++)
+		most += !read[i];
+	return most < in->service[service].minimum;
+}
+
+int move_choose_adopted(const struct move_view *in, const bool *read, const bool *ok,
+			const uint64_t *word, uint32_t service, uint32_t node)
+{
+	if (!read[node] || region_word_id(word[node]))
+		return -ESTALE;
+	if (is_below_minimum(in, read, word, service))
+		return 0;
+	/* rule: a node is not adopted while another service may need it */
+	for (uint32_t s = 0; s < in->services; s++)
+		if (s != service && count_of(in, ok, word, s) < in->service[s].minimum)
+			return -ENOSPC;
+	return 0;
+}
+
 const char *move_result_text(enum move_result r)
 {
 	static const char *const text[] = {
@@ -139,6 +170,7 @@ const char *move_result_text(enum move_result r)
 		[MOVE_UNDECIDED] = "whether the node was moved is not known yet",
 		[MOVE_VIEW] = "the membership changed, or has no quorum",
 		[MOVE_NOT_KEPT] = "a node's host has not saved its last move yet: try again",
+		[MOVE_NEEDED] = "another service is below its minimum, and may need the node",
 	};
 
 	return (unsigned int)r < sizeof(text) / sizeof(text[0]) ? text[r] : "an unknown result";

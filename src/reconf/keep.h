@@ -21,8 +21,9 @@
  * no node; NULL: the host has no file that is whole. service: of each node in the configuration.
  * first: the host never ran before. A node of the file gets the file's word. One that the file does
  * not name has never been counted, as none has at the first start: it gets its configured service.
- * If the file is lost, the nodes belong to no service: where the others have moved them, nobody
- * knows. true: save these words, before anybody can read them.
+ * If the file is lost, the nodes belong to no service until a move adopts them (move.h): where the
+ * others have moved them, this host does not know. true: save these words, before anybody can read
+ * them.
  */
 bool keep_begin(uint64_t *node, const uint64_t *file, const uint16_t *service, bool first);
 

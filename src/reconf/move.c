@@ -48,12 +48,25 @@ void move_init(struct move *m, const struct move_conf *c, const struct move_view
 static void start_announcements(struct move *m);
 static void start_node_cas(struct move *m);
 
+/* The node has read, and need not have ok: no service counts it. */
+static int choose_adopted(const struct move *m, const bool *read, const bool *ok)
+{
+	/* On another link its host may have restarted since the node was seen in no service. */
+	int rc = m->word_link[m->chosen] != m->wish.link
+			 ? -ESTALE
+			 : move_choose_adopted(m->in, read, ok, m->word, m->service, m->chosen);
+
+	return rc == -ENOSPC && m->wish.why == MOVE_FOR_ADOPTION_ORDERED ? 0 : rc;
+}
+
 /* 0, or why not: -ENOSPC, -ESTALE. */
-static int choose(struct move *m, const bool *ok)
+static int choose(struct move *m, const bool *read, const bool *ok)
 {
 	if (!m->wished)
 		return move_choose(m->in, ok, m->word, m->donor, &m->chosen);
 	m->chosen = m->wish.node;
+	if (m->adopts)
+		return choose_adopted(m, read, ok);
 	return move_choose_wished(m->in, ok, m->word, m->donor, m->chosen);
 }
 
@@ -70,13 +83,15 @@ static void choose_node(struct move *m, struct mono now, struct step_out *out)
 		read[i] = m->at[i] == AT_DONE && m->in->node[i].alive;
 		ok[i] = read[i] && m->kept[i];
 	}
-	rc = choose(m, ok);
-	if (rc < 0 && choose(m, read) == 0) {
+	rc = choose(m, read, ok);
+	if (rc < 0 && choose(m, read, read) == 0) {
 		move_unlock(m, MOVE_NOT_KEPT, now, out);
 		return;
 	}
 	if (rc < 0) {
-		move_unlock(m, rc == -ESTALE ? MOVE_NOT_WISHED : MOVE_NO_DONOR, now, out);
+		enum move_result none = m->adopts ? MOVE_NEEDED : MOVE_NO_DONOR;
+
+		move_unlock(m, rc == -ESTALE ? MOVE_NOT_WISHED : none, now, out);
 		return;
 	}
 	/*

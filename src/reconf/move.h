@@ -90,6 +90,30 @@
  * all hosts: when generations or view numbers begin anew, the files must be removed, too, while no
  * host runs. Otherwise the nodes have a newer epoch than any lock, and no move is made.
  *
+ * Adoption. A host whose file is damaged begins its nodes in no service (keep_begin). Such a node
+ * goes on serving as it did, and counts in no service. A move with a wish of MOVE_FOR_ADOPTION
+ * takes it to the wish's service. It has no donor. So rule 2 is left out, the lock of the service
+ * is the only one, its balancers alone are notified, and these rules are added:
+ *
+ *	f Before 1: the node was seen in no service for a break (lock_break_ns), on one link. A
+ *	  holder of any lock may have counted the node in a service before the node's host
+ *	  restarted. After a break, no such holder may act.
+ *	g The sweep of 6 is always made: it stops the late CASes of such holders. Holders that may
+ *	  act have read the node's word of now, or will.
+ *	h Instead of 7: by the nodes that were read, swept and kept, each other service has its
+ *	  minimum. Or the service itself is below its minimum, even with all nodes that could not
+ *	  be read. Otherwise another service may need the node: MOVE_NEEDED. An operator who
+ *	  orders it (MOVE_FOR_ADOPTION_ORDERED) knows better.
+ *
+ * Proof that the nodes of no service remain enough for all services that are below their minimum.
+ * A damaged file takes a node from a service, and adds one to those of no service. A holder that
+ * counted it before may move another node of that service away, but after f and g none does. An
+ * adoption by h takes a node of no service for a service that is below its minimum, or when no
+ * other one is. In the second case, all other services keep their minimum: their later movers do
+ * not count the node. Two services do not adopt one node: 9 is a CAS on the exact word. No adoption
+ * of an earlier holder of the lock is executed when a later one has decided, as with any move. An
+ * adopted node counts when its host has kept that, as any other.
+ *
  * The CAS of rule 9 UNKNOWN: a READ on a newer link decides, by the exact word. If the
  * lease ends before that, the move ends as UNDECIDED. Its locks are left dirty, and the
  * next holder's sweep decides. The word itself says which service the node serves.
@@ -168,13 +192,16 @@ enum move_result {
 	MOVE_UNREACHED,	    /* the node's CAS was not executed */
 	MOVE_UNDECIDED,	    /* the node's CAS was executed, or may yet be, or not */
 	MOVE_VIEW,	    /* the view changed, or is not quorate */
-	MOVE_NOT_KEPT,	    /* too few of the donor's nodes are kept; in a check they may be */
+	MOVE_NOT_KEPT, /* too few nodes of the donor, or to adopt, are kept: soon they may be */
+	MOVE_NEEDED,   /* to adopt: another service is below its minimum */
 };
 
 /* Why a move is asked for: what rule 4 checks. */
 enum move_for {
-	MOVE_FOR_LOAD,	/* the load was high for T, and must still be so under the locks */
-	MOVE_FOR_ORDER, /* home, or an operator: the load does not count, the counter does */
+	MOVE_FOR_LOAD,	   /* the load was high for T, and must still be so under the locks */
+	MOVE_FOR_ORDER,	   /* home, or an operator: the load does not count, the counter does */
+	MOVE_FOR_ADOPTION, /* the node is in no service; the counter counts */
+	MOVE_FOR_ADOPTION_ORDERED, /* the same, by an operator: other services do not count */
 };
 
 /*
@@ -184,8 +211,10 @@ enum move_for {
  */
 struct move_wish {
 	enum move_for why;
-	uint32_t donor; /* index into in->service */
-	uint32_t node;	/* index into in->node */
+	uint32_t donor;	   /* index into in->service; not to adopt */
+	uint32_t node;	   /* index into in->node */
+	struct mono since; /* to adopt: the node was seen in no service since then, */
+	uint32_t link;	   /* on this link to its host */
 };
 
 /* What a move has reached, in this order; a move that ends early leaves some out. */
@@ -214,6 +243,7 @@ struct move {
 	enum move_result result; /* of the current move; then of the last one */
 	uint32_t service, donor; /* indexes into in->service */
 	bool wished;		 /* this move has a wish */
+	bool adopts;		 /* and adopts its node: donor is service */
 	struct move_wish wish;
 	bool busy;	      /* the service's last move ended as BUSY: keep its donor */
 	bool yields;	      /* LOCKS: do not ask for the first lock, because of the second, */
@@ -252,8 +282,8 @@ void move_init(struct move *m, const struct move_conf *c, const struct move_view
 /*
  * Handles one event; appends operations to *out. STEP_ASK: make a move for the service
  * in->service[what], whose load was high for T, or by the struct move_wish at wish. It is ignored
- * unless MOVE_IDLE. MOVE_NOT_WISHED at once: an index of the wish is out of range, or its donor is
- * the service itself.
+ * unless MOVE_IDLE. MOVE_NOT_WISHED at once: an index of the wish is out of range, its donor is
+ * the service itself, or since is less than a break ago.
  */
 void move_step(struct move *m, const struct step_event *ev, struct mono now, struct step_out *out);
 struct mono move_due(const struct move *m);
@@ -286,5 +316,11 @@ int move_choose(const struct move_view *in, const bool *ok, const uint64_t *word
  */
 int move_choose_wished(const struct move_view *in, const bool *ok, const uint64_t *word,
 		       uint32_t donor, uint32_t node);
+/*
+ * May service adopt node? read[i]: word[i] was read, and swept; ok[i]: and it is kept. 0; -ESTALE:
+ * the node was not read, or is in a service; -ENOSPC: another service may need it.
+ */
+int move_choose_adopted(const struct move_view *in, const bool *read, const bool *ok,
+			const uint64_t *word, uint32_t service, uint32_t node);
 
 #endif

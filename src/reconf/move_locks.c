@@ -29,9 +29,20 @@ static int64_t answer_ns(const struct move *m)
 	return lock_break_ns(&m->lock[0].conf) + m->conf.check_ns;
 }
 
-static bool is_sound(const struct move *m, uint32_t service, const struct move_wish *wish)
+static bool is_adoption(const struct move_wish *wish)
 {
-	return wish->donor < m->in->services && wish->donor != service && wish->node < m->in->nodes;
+	return wish->why == MOVE_FOR_ADOPTION || wish->why == MOVE_FOR_ADOPTION_ORDERED;
+}
+
+static bool is_sound(const struct move *m, uint32_t service, const struct move_wish *wish,
+		     struct mono now)
+{
+	if (wish->node >= m->in->nodes)
+		return false;
+	/* rule: a node in no service is adopted when no host may act that counted it before */
+	if (is_adoption(wish))
+		return mono_sub(now, wish->since) >= lock_break_ns(&m->lock[0].conf);
+	return wish->donor < m->in->services && wish->donor != service;
 }
 
 void move_begin(struct move *m, uint32_t service, const struct move_wish *wish, struct mono now,
@@ -51,14 +62,17 @@ void move_begin(struct move *m, uint32_t service, const struct move_wish *wish, 
 		m->donor = service;
 	m->service = service;
 	m->wished = wish;
+	m->adopts = wish && is_adoption(wish);
 	if (wish)
 		m->wish = *wish;
+	if (m->adopts)
+		m->donor = service;
 	/* If there is no quorum, this stays as the result. */
 	m->result = MOVE_VIEW;
 	/* rule: not quorate: nothing is decided */
 	if (!m->quorate)
 		return;
-	if (wish && !is_sound(m, service, wish)) {
+	if (wish && !is_sound(m, service, wish, now)) {
 		m->result = MOVE_NOT_WISHED;
 		return;
 	}
@@ -71,6 +85,8 @@ void move_begin(struct move *m, uint32_t service, const struct move_wish *wish, 
 /* rule: after a donor's lock was not acquired in time, keep that donor */
 static int choose_donor(struct move *m)
 {
+	if (m->adopts)
+		return 0;
 	if (m->wished) {
 		m->donor = m->wish.donor;
 		return move_spares(m->in, &m->members, m->donor) ? 0 : -ENOENT;
@@ -95,10 +111,13 @@ static bool unreachable(const struct move *m, uint32_t k)
 	return !hostset_empty(&s);
 }
 
-/* The paper, 3.1.3: only load that stayed high for T moves a node. Order does not go by load. */
+/*
+ * The paper, 3.1.3: only load that stayed high for T moves a node. Order and adoption do not go by
+ * load.
+ */
 static bool is_wanted(const struct move *m)
 {
-	return (m->wished && m->wish.why == MOVE_FOR_ORDER) ||
+	return (m->wished && m->wish.why != MOVE_FOR_LOAD) ||
 	       counter_high_for_t(&m->counter[m->service]);
 }
 
@@ -124,7 +143,7 @@ void move_looks(struct move *m, struct mono now)
 			/* Otherwise each check would announce again, and hosts never reach T. */
 			move_end(m, MOVE_NOT_NOTIFIED);
 		} else {
-			m->yields = true;
+			m->yields = !m->adopts; /* one lock: there is no second to be seen */
 			m->state = MOVE_LOCKS;
 		}
 		break;
@@ -181,7 +200,7 @@ void move_locks(struct move *m, struct mono now, struct step_out *out)
 	bool first;
 
 	move_locks_of(m, l);
-	if (yield_locks(m, l, now, out))
+	if (!m->adopts && yield_locks(m, l, now, out))
 		return;
 	move_ask_lock(l[0], LOCK_ACQUIRE, now, out);
 	first = lock_may_act(l[0], now, 0);
@@ -192,7 +211,8 @@ void move_locks(struct move *m, struct mono now, struct step_out *out)
 	 * the second meanwhile, so that a host that died with both costs one break, not two.
 	 */
 	if (lock_blocked(l[0])) {
-		move_ask_lock(l[1], LOCK_WATCH, now, out);
+		if (!m->adopts)
+			move_ask_lock(l[1], LOCK_WATCH, now, out);
 		m->patience = mono_add(now, answer_ns(m));
 	}
 	if (move_may_act(m, now)) {

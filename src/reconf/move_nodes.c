@@ -142,6 +142,22 @@ void move_counted_result(struct move *m, const struct step_event *ev)
 	}
 }
 
+/* rule: an adoption always sweeps */
+static bool must_sweep(const struct move *m)
+{
+	return m->adopts || move_unclean(m);
+}
+
+/* rule: a sweep that missed a node leaves the locks dirty */
+/* If they were acquired clean, an adoption has swept: no CAS of their holders may be on its way. */
+static void end_sweep(struct move *m)
+{
+	bool missed = exclude_missed(m);
+
+	m->dirty = missed && move_unclean(m);
+	move_mark(m, m->dirty);
+}
+
 bool move_counts(struct move *m, struct mono now, struct step_out *out)
 {
 	m->full = false;
@@ -153,7 +169,7 @@ bool move_counts(struct move *m, struct mono now, struct step_out *out)
 	/* rule: fencing sweep when a lock was not acquired from a clean release */
 	if (any_newer_epoch(m)) {
 		move_unlock(m, MOVE_OVERTAKEN, now, out);
-	} else if (!move_unclean(m)) {
+	} else if (!must_sweep(m)) {
 		move_mark(m, false);
 		return true;
 		/*
@@ -162,9 +178,7 @@ bool move_counts(struct move *m, struct mono now, struct step_out *out)
 		 * not counted.
 		 */
 	} else if (m->sweeps > 0 && (swept_all(m) || m->sweeps == MOVE_SWEEPS_MAX)) {
-		/* rule: a sweep that missed a node leaves the locks dirty */
-		m->dirty = exclude_missed(m);
-		move_mark(m, m->dirty);
+		end_sweep(m);
 		return true;
 	} else {
 		start_sweep(m);

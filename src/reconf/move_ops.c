@@ -77,6 +77,7 @@ uint64_t move_changed(const struct move *m, uint64_t word, uint16_t id)
 void move_locks_of(const struct move *m, struct lock *l[2])
 {
 	/* rule: two locks in ascending service id; rule: the donor's lock too */
+	/* To adopt: both are the lock of the service. */
 	bool swap = move_id_of(m, m->donor) < move_id_of(m, m->service);
 
 	l[0] = &m->lock[swap ? m->donor : m->service];
@@ -119,6 +120,8 @@ struct hostset move_to_notify(const struct move *m, uint32_t k)
 	uint32_t service = k == 0 ? m->service : m->donor;
 	struct hostset s = hostset_both(&m->in->service[service].balancers, &m->members);
 
+	if (k == 1 && m->adopts)
+		return (struct hostset){ { 0 } };
 	/* rule: every balancer in the view must be notified; others were removed */
 	/*
 	 * Our own balancer of the service starts T again by itself (end_moved). Our own balancer of

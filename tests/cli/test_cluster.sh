@@ -560,6 +560,29 @@ start 3
 for n in 1 2 3; do
 	that "a restart leaves it where it is, as host $n sees" until_says '^n3 +7 +xen3 +- +mail +s3 ' resex $n node-list
 done
+lose() { # n3's host starts again, and its file is damaged
+	stop 3 KILL
+	echo >>"$dir/3/state/nodes"
+	start 3
+}
+lose
+that 'a damaged file is an event' until_says ' reconf +.*/nodes is damaged: the nodes of this host are in no service' resex 3 events
+that 'its node is in no service' until_says '^n3 +7 +xen3 +- +- +s3 .* it is in no service: its host had lost' resex 2 node-list
+good 'and why' '^n3: it is in no service, and goes on as before: .*resex move n3 SERVICE does$' resex 2 why-move n3
+that 'mode observe notes who would adopt it' until_says ' n3 +- +mail +adopt +observed ' resex 1 history
+good 'moves are made' '^moves of nodes by this host: act$' resex 1 reconf act
+for n in 1 2 3; do
+	that "it is adopted, as host $n sees" until_says '^n3 +7 +xen3 +- +mail +s3 ' resex $n node-list
+done
+that 'by the service that it was in last' until_says ' n3 +- +mail +adopt +moved ' resex 1 history
+that 'and in the events' until_says ' reconf +node n3 was in no service, and serves mail \(adopt\)' resex 1 events
+that 'its host keeps it' until_says '^7 2 [0-9]+ [0-9]+$' cat "$dir/3/state/nodes"
+good 'moves are noted' '^moves of nodes by this host: observe$' resex 1 reconf observe
+lose
+that 'it is in no service again' until_says '^n3 +7 +xen3 +- +- +s3 ' resex 2 node-list
+that 'an order could be begun' until_says '^node n3 would be asked to go to web$' resex 2 move --dry-run n3 web
+good 'an order adopts it, too' '^node n3 serves web$' resex 2 move n3 web
+that 'its host keeps that' until_says '^7 1 [0-9]+ [0-9]+$' cat "$dir/3/state/nodes"
 stop 1 KILL
 that 'one that hung up is down, and where to look' until_says '^xen1 +1 +down .*closed the connection; resex events on it may say why' \
 	resex 2 host-list

@@ -22,15 +22,20 @@
  * Its READ returns word and kept word, one earlier than the other. Service 0 is the donor that
  * has a minimum.
  *
- * Balancers 0 and 1 do the same. So only runs are searched in which 0 is the first of the two
+ * ADOPT: with KEPT, and three pairs of two services each. Node 0's host may lose its file
+ * (LOSSES): the node is then in no service, NOBODY. Each balancer adopts it for the service that
+ * it wants a node for. ROLES: 0 and 1 adopt alone, and 2 only moves. FROM_2: node 0 begins in
+ * service 2.
+ *
+ * Balancers 0 and 1 do the same, without ADOPT. So only runs are searched in which 0 is the first of the two
  * to begin.
  *
  * Properties (each alone with -DONLY -DCHECK_x):
  *   MINIMUM  no move leaves its donor with fewer nodes than its minimum; KEPT: nor does a restart
- *            of a node's host
+ *            of a node's host. ADOPT: node 0, while it is NOBODY's, may still come to service 0
  *   ONE_MOVE one high load makes one move (if TIMELY: an operation is executed within the
  *            lease or never; with crashes and pauses)
- *   OVERLAP  (with CHAIN) after a holder of a lock has decided, no move of an earlier holder of
+ *   OVERLAP  (with CHAIN, or OVERLAPS) after a holder of a lock has decided, no move of an earlier holder of
  *            this lock is executed
  *   DEADLOCK all balancers that live come to rest
  *   LIVELOCK checked by spin: they do not go on for ever without a move (ENDLESS: time
@@ -51,6 +56,15 @@
 #ifndef NODE_CRASHES
 #define NODE_CRASHES 0
 #endif
+#ifndef LOSSES
+#define LOSSES 0 /* restarts of node 0's host without its file */
+#endif
+#ifndef ADOPTIONS
+#define ADOPTIONS 1 /* of a balancer */
+#endif
+#ifdef ADOPT
+#define KEPT
+#endif
 #ifndef TRIES
 #define TRIES 1 /* moves of a balancer */
 #endif
@@ -68,7 +82,7 @@
 #endif
 #ifdef KEPT
 #define MINIMUM_OF(s) ((s) == 0 -> 1 : 0)
-#define DONOR_LEFT(s) MINIMUM_LEFT(NODES_OF(0) >= 1)
+#define DONOR_LEFT(s) MINIMUM_LEFT(NODES_OF(0) + LOST >= 1)
 #else
 #define MINIMUM_OF(s) MINIMUM
 #define DONOR_LEFT(s) MINIMUM_LEFT(NODES_OF(s) >= MINIMUM)
@@ -85,8 +99,19 @@
 #endif
 
 /* Balancer b wants a node for service WANT(b), from service GIVE(b). */
+#ifdef ADOPT
+#define WANT(b) ((b) == 0 -> 2 : ((b) == 1 -> 0 : 1))
+#else
 #define WANT(b)	 ((b) == 2 -> 1 : 0)
-#if defined(CROSS) /* two pairs of the same services */
+#endif
+#if defined(ADOPT)
+#define GIVE(b) ((b) == 1 -> 1 : 0)
+#ifdef FROM_2
+#define BEGIN(n) ((n) == 0 -> 2 : 0)
+#else
+#define BEGIN(n) 0
+#endif
+#elif defined(CROSS) /* two pairs of the same services */
 #define GIVE(b)	 ((b) == 2 -> 0 : 1)
 #define BEGIN(n) (n)
 #elif defined(BACK) /* two pairs of the same services, and both nodes in one */
@@ -99,7 +124,11 @@
 #define GIVE(b)	 2
 #define BEGIN(n) 2
 #endif
+#ifdef ADOPT
+#define HAS_PEER(b) false
+#else
 #define HAS_PEER(b) ((b) != 2)
+#endif
 #define PEER(b)	    (1 - (b)) /* the other balancer of the same service; 2 has none */
 
 #ifdef BROKEN_DESCENDING_ORDER
@@ -108,11 +137,20 @@
 #define SWAP(b) (GIVE(b) < WANT(b))
 #endif
 #ifdef BROKEN_ONE_LOCK
-#define LOCKS	  1
-#define NTH(b, n) WANT(b)
+#define PAIR(b, n) WANT(b)
 #else
-#define LOCKS	  2
-#define NTH(b, n) ((n) == (SWAP(b) -> 1 : 0) -> WANT(b) : GIVE(b)) /* its n-th lock */
+#define PAIR(b, n) ((n) == (SWAP(b) -> 1 : 0) -> WANT(b) : GIVE(b))
+#endif
+/* Its locks: how many, and the n-th. */
+#if defined(ADOPT)
+#define LOCKS(b)  (adopts[b] -> 1 : 2)
+#define NTH(b, n) (adopts[b] -> WANT(b) : PAIR(b, n))
+#elif defined(BROKEN_ONE_LOCK)
+#define LOCKS(b)  1
+#define NTH(b, n) PAIR(b, n)
+#else
+#define LOCKS(b)  2
+#define NTH(b, n) PAIR(b, n)
 #endif
 
 /* Epochs are generations of the home: 0, and 1 after it restarted. */
@@ -136,6 +174,7 @@
 #define SERVICE(w)	   ((w) % 4)
 #define NODE_SEQ(w)	   ((w) / 4)
 #define BAD		   255
+#define NOBODY		   3 /* no service */
 
 /* A host's one operation to the home or to a node, and the link to it. */
 mtype = { NONE, SENT, DOUBT, DOWN }; /* DOUBT: late, of a link that is down */
@@ -187,19 +226,48 @@ hidden byte x, k, pick;    /* scratch within a step; the node that is the less l
 bool announcing[HOSTS];
 #endif
 
+#ifdef ADOPT
+bool adopts[HOSTS];	 /* it adopts node 0 */
+bool seen[HOSTS];	 /* and node 0's host has not restarted since the node was seen in no service */
+byte adoptions[HOSTS] = ADOPTIONS, losses = LOSSES;
+bool old[HOSTS * 2];	 /* a lease, as lease[], that was in force when the file was lost */
+bool lacks;		 /* ghost: since a loss, no node of service 0 is kept */
+#define LOST (SERVICE(node[0]) == NOBODY)
+#define SERVES_0 (SERVICE(node[1]) == 0 || SERVICE(node[0]) == 0 && SERVICE(kept) == 0)
+#define NOTE_LACKS lacks = (SERVES_0 -> false : lacks || LOST)
+#define ADOPTS(b) adopts[b]
+#else
+#define LOST	   0
+#define NOTE_LACKS skip
+#define ADOPTS(b)  false
+#endif
+
 #define NODES_OF(s) ((SERVICE(node[0]) == (s)) + (SERVICE(node[1]) == (s)))
 
-/* Ghosts: the fences of a move's CAS, and the highest one under which a holder decided. */
-#ifdef CHAIN
-byte decided[SERVICES], by_fence[HOSTS * NODES * 2];
+/* Ghosts: the fences of a move's CAS, and the highest one of a holder that had read the node and decided. */
+#if defined(CHAIN) || defined(OVERLAPS)
+#define FENCES
+byte decided[SERVICES * NODES], by_fence[HOSTS * NODES * 2];
+#define DECIDED(service, s) decided[(service) * NODES + (s) % NODES]
+/* An adoption: the one lock. */
 #define OVERLAP(b, s) \
-	assert(by_fence[(s) * 2] >= decided[NTH(b, 0)] && by_fence[(s) * 2 + 1] >= decided[NTH(b, 1)])
+	assert(SERVICE(node_compare[s]) == NOBODY && by_fence[(s) * 2] >= DECIDED(WANT(b), s) || \
+	       SERVICE(node_compare[s]) != NOBODY && by_fence[(s) * 2] >= DECIDED(PAIR(b, 0), s) && \
+	       by_fence[(s) * 2 + 1] >= DECIDED(PAIR(b, 1), s))
 #define CLEAR_FENCES(s) by_fence[(s) * 2] = 0; by_fence[(s) * 2 + 1] = 0
+inline note_read(b, i)
+{
+	x = NTH(b, 0) * NODES + i;
+	decided[x] = (word[b * 2 + i] != BAD && fence[b * 2] > decided[x] -> fence[b * 2] : decided[x]);
+	x = NTH(b, 1) * NODES + i;
+	decided[x] =
+		(word[b * 2 + i] != BAD && fence[b * 2 + 1] > decided[x] -> fence[b * 2 + 1] : decided[x]);
+	x = 0
+}
 inline note_decision(b)
 {
-	decided[NTH(b, 0)] = (fence[b * 2] > decided[NTH(b, 0)] -> fence[b * 2] : decided[NTH(b, 0)]);
-	decided[NTH(b, 1)] =
-		(fence[b * 2 + 1] > decided[NTH(b, 1)] -> fence[b * 2 + 1] : decided[NTH(b, 1)])
+	note_read(b, 0);
+	note_read(b, 1)
 }
 #else
 #define OVERLAP(b, s)	 skip
@@ -225,6 +293,12 @@ inline clear_node(s, to)
 	CLEAR_FENCES(s)
 }
 
+#ifdef BROKEN_ADOPT_BLIND
+#define IS_BLIND(s) (SERVICE(node_compare[s]) == NOBODY && SERVICE(node_value[s]) != NOBODY)
+#else
+#define IS_BLIND(s) false
+#endif
+
 /* x: did it change the word? */
 inline execute_home(b)
 {
@@ -235,10 +309,11 @@ inline execute_home(b)
 
 inline execute_node(b, s, i)
 {
-	x = (node[i] == node_compare[s]);
+	x = (node[i] == node_compare[s] || IS_BLIND(s));
 	if
 	:: x ->
 		node[i] = node_value[s];
+		NOTE_LACKS;
 		if
 		:: SERVICE(node_value[s]) != SERVICE(node_compare[s]) ->
 			DONOR_LEFT(SERVICE(node_compare[s]));
@@ -357,7 +432,12 @@ inline end_earlier_leases(l)
 }
 
 /* b itself sees that its lease is over. */
-#define MAY_ACT(b) (lease[(b) * 2] && (LOCKS == 1 || lease[(b) * 2 + 1]))
+#ifdef BROKEN_ADOPT_UNLOCKED
+#define UNLOCKED(b) ADOPTS(b)
+#else
+#define UNLOCKED(b) false
+#endif
+#define MAY_ACT(b) (UNLOCKED(b) || lease[(b) * 2] && (LOCKS(b) == 1 || lease[(b) * 2 + 1]))
 #ifdef ENDLESS
 #define GIVES_UP(b)	  (!MAY_ACT(b))
 #define GIVES_UP_FIRST(b) (!lease[(b) * 2])
@@ -386,6 +466,10 @@ inline look_at_counter(b)
 #define IN_TURN(b) true
 #define NOTE_TURN(b) skip
 #define LESS(t)	   (t)
+#elif defined(ADOPT) /* no two balancers do the same */
+#define IN_TURN(b) true
+#define NOTE_TURN(b) skip
+#define LESS(t)	   ((t) - 1)
 #else
 bool begun; /* 0 has */
 #define IN_TURN(b) ((b) != 1 || begun)
@@ -419,6 +503,9 @@ inline acquire(b)
 	unclean[b * 2 + held[b]] = !(OWNER(x) == 0 && !FRESH(x));
 	fence[b * 2 + held[b]] = CUT(LOCK_SEQ(x) + 1);
 	lease[b * 2 + held[b]] = true;
+#ifdef ADOPT
+	old[b * 2 + held[b]] = false;
+#endif
 	home_compare[b] = x;
 	home_value[b] = LOCK(b + 1, fence[b * 2 + held[b]]);
 	home_lock[b] = THIS(b);
@@ -432,7 +519,7 @@ inline acquired(b)
 	if
 	:: x ->
 		held[b]++;
-		state[b] = (held[b] < LOCKS -> LOCKING : LOOKS_AGAIN)
+		state[b] = (held[b] < LOCKS(b) -> LOCKING : LOOKS_AGAIN)
 	:: else ->
 		lease[b * 2 + held[b]] = false;
 		unclean[b * 2 + held[b]] = false;
@@ -487,17 +574,24 @@ inline released(b)
 	n[b]++;
 	if
 	:: n[b] < held[b] -> post_release(b)
-	:: else -> n[b] = 0; held[b] = 0; state[b] = IDLE
+	:: else ->
+		n[b] = 0;
+		held[b] = 0;
+#ifdef ADOPT
+		adopts[b] = false;
+		seen[b] = false;
+#endif
+		state[b] = IDLE
 	fi
 }
 
 /* --- rules 5 and 6: nodes -------------------------------------------------------------- */
 
-#define EPOCH(b) EPOCH_OF(fence[(b) * 2 + (LOCKS == 2 && SWAP(b) -> 1 : 0)]) /* WANT's */
+#define EPOCH(b) EPOCH_OF(fence[(b) * 2 + (LOCKS(b) == 2 && SWAP(b) -> 1 : 0)]) /* WANT's */
 #ifdef BROKEN_EPOCHS_DIFFER
 #define OF_ONE_EPOCH(b) true
 #else
-#define OF_ONE_EPOCH(b) (LOCKS == 1 || EPOCH_OF(fence[(b) * 2]) == EPOCH_OF(fence[(b) * 2 + 1]))
+#define OF_ONE_EPOCH(b) (LOCKS(b) == 1 || EPOCH_OF(fence[(b) * 2]) == EPOCH_OF(fence[(b) * 2 + 1]))
 #endif
 #define CHANGED(b, w, service) NODE(service, EPOCH(b) * 16 + (NODE_SEQ(w) + 1) % 16)
 #ifdef BROKEN_NO_FENCE_SEQ
@@ -507,8 +601,10 @@ inline released(b)
 #endif
 #ifdef BROKEN_NO_SWEEP
 #define MUST_SWEEP(b) false
-#else
+#elif defined(BROKEN_ADOPT_UNSWEPT)
 #define MUST_SWEEP(b) (unclean[(b) * 2] || unclean[(b) * 2 + 1])
+#else
+#define MUST_SWEEP(b) (ADOPTS(b) || unclean[(b) * 2] || unclean[(b) * 2 + 1])
 #endif
 #ifdef BROKEN_SWEEP_OWN_PAIR
 #define OF_SWEEP(b, w) (w != BAD && (SERVICE(w) == WANT(b) || SERVICE(w) == GIVE(b)))
@@ -544,7 +640,7 @@ inline post_node(b, s, value)
 	use_node(s);
 	node_compare[s] = word[s];
 	node_value[s] = value;
-#ifdef CHAIN
+#ifdef FENCES
 	by_fence[(s) * 2] = fence[b * 2];
 	by_fence[(s) * 2 + 1] = fence[b * 2 + 1];
 #endif
@@ -563,6 +659,10 @@ inline read_node(s, i)
 #ifdef KEPT
 #ifdef BROKEN_PERSIST_AFTER
 #define IS_KEPT(w, k) true
+#elif defined(BROKEN_ADOPT_COUNTED)
+#define IS_KEPT(w, k) \
+	(SERVICE(k) == NOBODY || \
+	 SERVICE(w) == SERVICE(k) && EPOCH_OF(NODE_SEQ(w)) == EPOCH_OF(NODE_SEQ(k)))
 #else
 #define IS_KEPT(w, k) (SERVICE(w) == SERVICE(k) && EPOCH_OF(NODE_SEQ(w)) == EPOCH_OF(NODE_SEQ(k)))
 #endif
@@ -587,6 +687,18 @@ inline sweep(b, s)
 #define TO_SPARE(b) (HAS(b, 0) + HAS(b, 1) > 0)
 #else
 #define TO_SPARE(b) (HAS(b, 0) + HAS(b, 1) > MINIMUM_OF(GIVE(b)))
+#endif
+
+#ifdef ADOPT
+#ifdef BROKEN_ADOPT_NEEDED
+#define NEEDED(b) false
+#else
+#define NEEDED(b) (WANT(b) != 0 && (word[(b) * 2 + 1] == BAD || SERVICE(word[(b) * 2 + 1]) != 0))
+#endif
+#define MAY_ADOPT(b) \
+	(seen[b] && word[(b) * 2] != BAD && SERVICE(word[(b) * 2]) == NOBODY && !NEEDED(b))
+#else
+#define MAY_ADOPT(b) false
 #endif
 
 inline post_move(b)
@@ -615,9 +727,16 @@ inline decide(b)
 	before[b * 2] = 0;
 	before[b * 2 + 1] = 0;
 	if
-	:: !TO_SPARE(b) -> high[b] = false; /* again after T, if the load is still high */
+	:: ADOPTS(b) && !MAY_ADOPT(b) -> unlock(b)
+	:: ADOPTS(b) && MAY_ADOPT(b) -> n[b] = 0;
+		word[b * 2 + 1] = 0;
+#ifdef KEPT
+		counts[b] = false;
+#endif
+		post_move(b)
+	:: !ADOPTS(b) && !TO_SPARE(b) -> high[b] = false; /* again after T, if the load is still high */
 		unlock(b)
-	:: else ->
+	:: !ADOPTS(b) && TO_SPARE(b) ->
 		n[b] = (HAS(b, pick) -> pick : 1 - pick);
 		word[b * 2 + 1 - n[b]] = 0;
 #ifdef KEPT
@@ -704,6 +823,34 @@ inline moved(b)
 #define MADE(i)
 #endif
 
+/* --- adoption -------------------------------------------------------------------------- */
+
+#ifdef ADOPT
+#ifdef BROKEN_ADOPT_AT_ONCE
+#define OLD_OVER     true
+#define end_old()    skip
+#else
+/* After a break, no lease is in force that was so when the file was lost. */
+#define OLD(b)	     (old[(b) * 2] && lease[(b) * 2] || old[(b) * 2 + 1] && lease[(b) * 2 + 1])
+#define OLD_OVER     ((!OLD(0) || MAY_END(0)) && (!OLD(1) || MAY_END(1)) && (!OLD(2) || MAY_END(2)))
+inline end_old()
+{
+	for (k : 0 .. HOSTS * 2 - 1) {
+		if
+		:: old[k] && lease[k] -> lease[k] = false; COUNT_PAUSE
+		:: else
+		fi
+	}
+	k = 0
+}
+#endif
+#ifdef BROKEN_ADOPT_UNLOCKED
+#define FIRST_OF_ADOPTION LOOKS_AGAIN
+#else
+#define FIRST_OF_ADOPTION LOCKING
+#endif
+#endif
+
 /* --- crashes --------------------------------------------------------------------------- */
 
 inline crash(b)
@@ -719,6 +866,10 @@ inline crash(b)
 	lease[b * 2 + 1] = false;
 	high[b] = false; /* its history and its counter start again */
 	noted[b] = 0;
+#ifdef ADOPT
+	adopts[b] = false;
+	seen[b] = false;
+#endif
 	cut_home(b);
 	cut_node(b * 2);
 	cut_node(b * 2 + 1);
@@ -739,6 +890,15 @@ end:
 		:: x == 0 -> NOTE_TURN(b); tries[b] = LESS(tries[b]); state[b] = LOCKING
 		:: else
 		fi }
+#ifdef ADOPT
+	/* Node 0 is in no service for a break. */
+	:: d_step { state[b] == IDLE && adoptions[b] > 0 && LOST && OLD_OVER ->
+		end_old();
+		adoptions[b]--;
+		adopts[b] = true;
+		seen[b] = true;
+		state[b] = FIRST_OF_ADOPTION }
+#endif
 	/* T is over, and the load is still high. */
 	:: d_step { state[b] != DEAD && !high[b] && load[WANT(b)] && tries[b] > 0 &&
 		    ALL_OVER(WANT(b)) ->
@@ -929,6 +1089,10 @@ inline lose_node(b)
 #else
 	clear_node(b * 2, DOWN)
 #endif
+#ifdef ADOPT
+	;
+	seen[b] = false
+#endif
 #ifdef KEPT
 	;
 	if /* its READ ends with the link */
@@ -953,7 +1117,12 @@ inline begin_node()
 	node[0] = FIRST_WORD;
 	kept = node[0];
 	file = node[0];
+#ifdef ADOPT
+	MINIMUM_LEFT(NODES_OF(0) >= 1 || lacks);
+	NOTE_LACKS
+#else
 	MINIMUM_LEFT(NODES_OF(0) >= 1)
+#endif
 }
 #else
 inline begin_node()
@@ -987,15 +1156,31 @@ end:
 		lose_node(0);
 		lose_node(1);
 		lose_node(2) }
+#ifdef ADOPT
+	:: d_step { losses > 0 ->
+		losses--;
+		saving = 0;
+		node[0] = NODE(NOBODY, 1);
+		kept = node[0];
+		file = node[0];
+		NOTE_LACKS;
+		for (k : 0 .. HOSTS * 2 - 1) {
+			old[k] = lease[k]
+		}
+		k = 0;
+		lose_node(0);
+		lose_node(1);
+		lose_node(2) }
+#endif
 #ifdef KEPT
 	/* The host reads its node's word, saves it, and keeps it. */
 	:: d_step { saving == 0 && node[0] != kept -> saving = node[0] }
 #ifdef BROKEN_KEPT_BEFORE_SAVED
-	:: d_step { saving != 0 && kept != saving -> kept = saving }
+	:: d_step { saving != 0 && kept != saving -> kept = saving; NOTE_LACKS }
 	:: d_step { saving != 0 && kept == saving -> file = saving; saving = 0 }
 #else
 	:: d_step { saving != 0 && file != saving -> file = saving }
-	:: d_step { saving != 0 && file == saving -> kept = saving; saving = 0 }
+	:: d_step { saving != 0 && file == saving -> kept = saving; saving = 0; NOTE_LACKS }
 #endif
 #endif
 #ifdef ENDLESS
@@ -1019,7 +1204,15 @@ init
 		file = node[0];
 		kept = node[0];
 #endif
+#ifdef ROLES
+		tries[0] = 0;
+		tries[1] = 0;
+		adoptions[2] = 0;
+#endif
 #ifdef RESTS
+#ifdef ADOPT
+		adoptions[RESTS] = 0;
+#endif
 		tries[RESTS] = 0; /* this balancer does nothing: fewer states, so more faults can be searched */
 #endif
 	};

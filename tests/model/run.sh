@@ -40,6 +40,14 @@ move_node_unknown        | move | RESTS=1 NODE_CRASHES=1 UNKNOWNS=1 | -
 move_crash_node          | move | RESTS=1 CRASHES=1 NODE_CRASHES=1 PAUSES=1 | -
 move_kept                | move | KEPT RESTS=1 NODE_CRASHES=2 | -
 move_kept_unknown        | move | KEPT RESTS=1 NODE_CRASHES=1 UNKNOWNS=1 | -
+move_adopt               | move | ADOPT RESTS=1 LOSSES=1 | -
+move_adopt_roles         | move | ADOPT ROLES LOSSES=1 | -
+move_adopt_unknown       | move | ADOPT ROLES RESTS=1 LOSSES=1 UNKNOWNS=1 PAUSES=1 | -
+move_adopt_crash         | move | ADOPT ROLES RESTS=1 LOSSES=1 CRASHES=1 PAUSES=1 | -
+move_adopt_home          | move | ADOPT ROLES RESTS=1 LOSSES=1 HOME_CRASHES=1 PAUSES=1 | -
+move_adopt_again         | move | ADOPT ROLES FROM_2 RESTS=0 LOSSES=1 NODE_CRASHES=1 | -
+move_adopt_twice         | move | ADOPT ROLES RESTS=1 LOSSES=2 PAUSES=1 | -
+move_adopt_overlap       | move | ADOPT ROLES OVERLAPS RESTS=0 LOSSES=1 | -
 move_three               | move | TRIES=1 | -
 move_three_timely        | move | TIMELY | -
 move_one_move            | move | TIMELY MINIMUM=0 | -
@@ -148,6 +156,12 @@ move_newer_link          | move | BROKEN_NEWER_LINK RESTS=1 NODE_CRASHES=1 HOME_
 move_restart_reverts     | move | BROKEN_RESTART_REVERTS KEPT RESTS=1 NODE_CRASHES=1 | MINIMUM
 move_persist_after       | move | BROKEN_PERSIST_AFTER KEPT RESTS=1 NODE_CRASHES=1 | MINIMUM
 move_kept_before_saved   | move | BROKEN_KEPT_BEFORE_SAVED KEPT RESTS=1 NODE_CRASHES=1 | MINIMUM
+move_adopt_at_once       | move | BROKEN_ADOPT_AT_ONCE ADOPT ROLES RESTS=1 LOSSES=1 | MINIMUM
+move_adopt_unswept       | move | BROKEN_ADOPT_UNSWEPT ADOPT ROLES RESTS=1 LOSSES=1 UNKNOWNS=1 | MINIMUM
+move_adopt_needed        | move | BROKEN_ADOPT_NEEDED ADOPT ROLES RESTS=1 LOSSES=1 | MINIMUM
+move_adopt_blind         | move | BROKEN_ADOPT_BLIND ADOPT ROLES LOSSES=1 | MINIMUM
+move_adopt_counted       | move | BROKEN_ADOPT_COUNTED ADOPT ROLES FROM_2 RESTS=0 LOSSES=1 NODE_CRASHES=1 | MINIMUM
+move_adopt_unlocked      | move | BROKEN_ADOPT_UNLOCKED ADOPT OVERLAPS ROLES RESTS=0 LOSSES=1 | OVERLAP
 move_counter_unchecked   | move | BROKEN_COUNTER_UNCHECKED TIMELY MINIMUM=0 | ONE_MOVE
 move_counter_lost        | move | BROKEN_COUNTER_LOST TIMELY MINIMUM=0 UNKNOWNS=1 RESTS=2 | ONE_MOVE
 move_history_kept        | move | BROKEN_HISTORY_KEPT TIMELY MINIMUM=0 | ONE_MOVE

@@ -81,6 +81,46 @@ uint32_t history_count(const struct history *h, uint16_t service)
 	return n;
 }
 
+static uint32_t kept_count(const struct history *h, uint16_t service)
+{
+	uint32_t n = 0;
+
+	for (uint32_t host = 1; host <= h->conf.hosts; host++)
+		for (uint32_t i = 0; i < h->conf.nodes[host]; i++)
+			n += region_word_id(h->node[host][i].value) == service &&
+			     region_word_id(h->node[host][i].kept) == service;
+	return n;
+}
+
+/* A service with fewer kept nodes than its minimum lacks them from when a file is lost. */
+static void note_lacks(struct history *h)
+{
+	bool lost = history_count(h, 0) > 0;
+
+	for (uint16_t s = 1; s <= h->conf.services; s++) {
+		if (kept_count(h, s) >= h->conf.minimum[s])
+			h->lacks[s] = false;
+		else if (lost)
+			h->lacks[s] = true;
+	}
+}
+
+/*
+ * A lost file takes a node from its service. The nodes of no service must remain enough for all
+ * services below their minimum. Without a lost file: no service is below its minimum.
+ */
+static bool is_enough_left(const struct history *h)
+{
+	uint32_t wanted = 0;
+
+	for (uint16_t s = 1; s <= h->conf.services; s++) {
+		uint32_t n = history_count(h, s);
+
+		wanted += n < h->conf.minimum[s] ? h->conf.minimum[s] - n : 0;
+	}
+	return wanted <= history_count(h, 0);
+}
+
 /* --- moves ------------------------------------------------------------------- */
 
 /* Under which lock was it decided? */
@@ -144,7 +184,9 @@ static void check_count(struct history *h, const struct history_record *r,
 			    (host == r->target && i == node))
 				continue;
 			counted++;
-			left += region_word_id(h->node[host][i].value) == d;
+			/* One whose file was lost since is not adopted by another service yet. */
+			left += region_word_id(h->node[host][i].value) == d ||
+				!region_word_id(h->node[host][i].value);
 		}
 	}
 	if (left < h->conf.minimum[d])
@@ -249,7 +291,7 @@ static void moved(struct history *h, const struct history_record *r, uint16_t d,
 	check_locks(h, r, both, s, d);
 	check_quorum(h, r, p, "moved a node");
 	left = history_count(h, d);
-	if (left < h->conf.minimum[d])
+	if (left < h->conf.minimum[d] && !is_enough_left(h))
 		history_fail(h, HISTORY_MINIMUM, "host %u moved from %u, which has %u left of %u",
 			     r->host, d, left, h->conf.minimum[d]);
 	if (p && !h->violation) {
@@ -268,6 +310,27 @@ static void moved(struct history *h, const struct history_record *r, uint16_t d,
 			     "host %u moved a second node to %u for one high load", r->host, s);
 }
 
+/* A node of no service came to s. */
+static void adopted(struct history *h, const struct history_record *r, uint16_t s)
+{
+	struct history_process *p = process_of(h, r->host, r->boot);
+	struct under lock = lock_at(p, s, (int64_t)r->value);
+	const struct under both[2] = { lock, lock };
+
+	h->adoptions++;
+	check_locks(h, r, both, s, 0);
+	check_quorum(h, r, p, "adopted a node");
+	if (!is_enough_left(h))
+		history_fail(h, HISTORY_MINIMUM,
+			     "host %u adopted a node of host %u for %u: another service is below "
+			     "its minimum, and none is left for it",
+			     r->host, r->target, s);
+	if (p && !h->violation && lock.newest) {
+		decided(h, p);
+		check_announced(h, r, p, lock.t, s, s);
+	}
+}
+
 static void node_effect(struct history *h, const struct history_record *r, uint32_t i)
 {
 	uint16_t from = region_word_id(r->old), to = region_word_id(r->now);
@@ -284,7 +347,7 @@ static void node_effect(struct history *h, const struct history_record *r, uint3
 			     r->target, (unsigned long long)w->value, (unsigned long long)r->old);
 	if (r->op != STEP_CAS || r->old != r->compare)
 		return;
-	if (to < 1 || to > h->conf.services || i >= h->conf.nodes[r->target])
+	if ((to < 1 && from) || to > h->conf.services || i >= h->conf.nodes[r->target])
 		history_fail(h, HISTORY_SERVICE, "node %u of host %u went to service %u", i,
 			     r->target, to);
 	if (region_word_seq(r->now) <= region_word_seq(r->old))
@@ -294,16 +357,22 @@ static void node_effect(struct history *h, const struct history_record *r, uint3
 	w->since = r->t;
 	if (from == to && p)
 		p->swept_at = r->t;
-	if (from != to && !h->violation)
+	if (from != to && !h->violation && from)
 		moved(h, r, from, to);
+	else if (from != to && !h->violation)
+		adopted(h, r, to);
+	note_lacks(h);
 }
 
 /* Only the node's host changes a kept word. */
-static void kept_effect(struct history *h, const struct history_record *r)
+static void kept_effect(struct history *h, const struct history_record *r, uint32_t i)
 {
 	if (r->op != STEP_READ && (r->op != STEP_CAS || r->host != r->target))
 		history_fail(h, HISTORY_SERVICE, "host %u changed a kept word of host %u", r->host,
 			     r->target);
+	if (i < HISTORY_NODES && r->op == STEP_CAS && r->old == r->compare)
+		h->node[r->target][i].kept = r->now;
+	note_lacks(h);
 }
 
 /* What a host decides by: it has the word, and not only its effect was executed. */
@@ -559,9 +628,10 @@ static void word_begins(struct history *h, const struct history_record *r)
 		w = &h->node[r->host][i];
 	if (!w)
 		return;
-	if (r->offset >= REGION_NODE_WORDS && region_word_id(w->value) != region_word_id(r->now))
+	if (r->offset >= REGION_NODE_WORDS && !r->value &&
+	    region_word_id(w->value) != region_word_id(r->now))
 		h->left[region_word_id(w->value) % HISTORY_SERVICES] = true;
-	w->value = r->now;
+	w->value = w->kept = r->now;
 	w->since = r->t;
 }
 
@@ -570,13 +640,14 @@ static void begun(struct history *h, const struct history_record *r)
 	for (uint16_t s = 1; s <= h->conf.services; s++) {
 		uint32_t n = history_count(h, s);
 
-		if (h->left[s] && n < h->conf.minimum[s])
+		if (h->left[s] && n < h->conf.minimum[s] && !h->lacks[s])
 			history_fail(h, HISTORY_RESTART,
 				     "when host %u restarted, service %u was left with %u nodes "
 				     "of %u",
 				     r->host, s, n, h->conf.minimum[s]);
 		h->left[s] = false;
 	}
+	note_lacks(h);
 }
 
 /* Its process died or hangs: its locks are stuck until a waiter breaks them. */
@@ -644,7 +715,8 @@ static void effect(struct history *h, const struct history_record *r)
 	case REGION_COUNTERS:
 		return counter_effect(h, r, i);
 	case REGION_NODE_WORDS:
-		return i < REGION_NODES_MAX ? node_effect(h, r, i) : kept_effect(h, r);
+		return i < REGION_NODES_MAX ? node_effect(h, r, i)
+					    : kept_effect(h, r, i - REGION_NODES_MAX);
 	default:
 		return;
 	}
@@ -694,53 +766,4 @@ void history_add(struct history *h, const struct history_record *r)
 	case HISTORY_NOTE:
 		return;
 	}
-}
-
-/* --- for people ------------------------------------------------------------------ */
-
-static void print_effect(FILE *f, const struct history_record *r)
-{
-	static const char *const kinds[] = { "read", "cas", "faa" };
-	static const char *const words[] = { "lock", "counter", "node", "ack" };
-	uint32_t kind = r->offset / REGION_PAGE % 4;
-
-	fprintf(f, "%s %s %u of host %u: ", kinds[r->op], words[kind], r->offset % REGION_PAGE / 8,
-		r->target);
-	if (kind == 1)
-		fprintf(f, "%llu -> %llu", (unsigned long long)r->old, (unsigned long long)r->now);
-	else
-		fprintf(f, "%u.%llx -> %u.%llx%s", region_word_id(r->old),
-			(unsigned long long)region_word_seq(r->old), region_word_id(r->now),
-			(unsigned long long)region_word_seq(r->now),
-			r->op == STEP_CAS && r->old != r->compare ? " (failed)" : "");
-}
-
-void history_print(FILE *f, const struct history_record *r)
-{
-	static const char *const types[] = {
-		"boots",     "word",	 "has begun",	  "CRASHES",
-		"",	     "",	 "may act under", "gets members, quorate",
-		"load high", "load low", "PAUSES",	  "note"
-	};
-
-	fprintf(f, "%10.3f ms  host %u.%u ", (double)r->t / 1e6, r->host, r->boot);
-	if (r->type == HISTORY_EFFECT)
-		print_effect(f, r);
-	else if (r->type == HISTORY_SEEN)
-		fprintf(f, "sees node %u of host %u", r->offset % REGION_PAGE / 8, r->target);
-	else if (r->type == HISTORY_WORD)
-		fprintf(f, "word %#x begins as %#llx", r->offset, (unsigned long long)r->now);
-	else
-		fprintf(f, "%s service %u value %llu", types[r->type], r->service,
-			(unsigned long long)r->value);
-	fputc('\n', f);
-}
-
-void history_dump(FILE *f, const struct history *h)
-{
-	uint64_t from = h->n > HISTORY_LAST ? h->n - HISTORY_LAST : 0;
-
-	for (uint64_t i = from; i < h->n; i++)
-		history_print(f, &h->last[i % HISTORY_LAST]);
-	fprintf(f, "violation: %s: %s\n", history_name(h->violation), h->text);
 }

@@ -31,7 +31,7 @@ enum { HISTORY_OPERATOR = 0 }; /* the host of its EFFECTs: resex lock-break --fo
 
 enum history_type {
 	HISTORY_BOOT,	/* host starts process boot, with new words; value: generation */
-	HISTORY_WORD,	/* host, offset; now: the first value of the word */
+	HISTORY_WORD,	/* host, offset; now: its first value; value 1: its file was lost */
 	HISTORY_BEGUN,	/* host: all its words have begun */
 	HISTORY_CRASH,	/* host */
 	HISTORY_EFFECT, /* host did op to target's word: old, now; value: when it posted it */
@@ -61,7 +61,7 @@ enum history_violation {
 	HISTORY_UNLOCKED,    /* a move without both locks */
 	HISTORY_OVERLAP,     /* a move took effect after a newer holder had decided */
 	HISTORY_STALE,	     /* a move on a count that was not made, or was no longer true */
-	HISTORY_MINIMUM,     /* a move took a service below its minimum */
+	HISTORY_MINIMUM,     /* a move or an adoption took a service below its minimum */
 	HISTORY_RESTART,     /* a restart of a node's host did */
 	HISTORY_UNANNOUNCED, /* a balancer in the view was not notified of a move */
 	HISTORY_LEASE,	     /* two hosts may act under one lock */
@@ -151,7 +151,7 @@ struct history_service {
 };
 
 struct history_word {
-	uint64_t value;
+	uint64_t value, kept;
 	int64_t since;
 	uint64_t decided[HISTORY_SERVICES]; /* highest seq of a holder that saw it and decided */
 };
@@ -161,11 +161,13 @@ struct history {
 	enum history_violation violation;
 	char text[200];
 	uint64_t hash;
-	uint64_t n, moves, acquisitions, breaks, forced;
+	uint64_t n, moves, adoptions, acquisitions, breaks, forced;
 	struct history_word node[HISTORY_HOSTS + 1][HISTORY_NODES];
 	struct history_word lock[HISTORY_HOSTS + 1][HISTORY_SERVICES];
 	struct history_process process[HISTORY_HOSTS + 1][HISTORY_PAST]; /* by boot, modulo */
-	bool left[HISTORY_SERVICES];	  /* a node left the service when its host began */
+	bool left[HISTORY_SERVICES]; /* a node left the service when its host began */
+	/* A file was lost, and fewer of its nodes than its minimum were kept since. */
+	bool lacks[HISTORY_SERVICES];
 	uint32_t boot[HISTORY_HOSTS + 1]; /* newest */
 	struct history_service service[HISTORY_SERVICES];
 	struct history_record last[HISTORY_LAST];

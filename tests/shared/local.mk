@@ -1,5 +1,5 @@
 # tests/shared: the protocols of src/reconf in virtual time, and the checker of their histories.
-HISTORY = tests/shared/history.c tests/shared/history.h
+HISTORY = tests/shared/history.c tests/shared/history.h tests/shared/history_print.c
 WORLD = tests/shared/world.c tests/shared/world.h tests/shared/world_priv.h \
 	tests/shared/world_post.c tests/shared/world_queue.c tests/shared/world_faults.c \
 	tests/shared/world_clock.c $(HISTORY)
@@ -17,7 +17,7 @@ check_PROGRAMS += tests/shared/vt
 TESTS += tests/shared/vt
 tests_shared_vt_SOURCES = tests/shared/vt.c tests/shared/schedule.c \
 	tests/shared/schedule.h tests/shared/schedule_priv.h tests/shared/schedule_draw.c \
-	tests/shared/schedule_decide.c $(WORLD)
+	tests/shared/schedule_decide.c tests/shared/schedule_nodes.c $(WORLD)
 tests_shared_vt_LDADD = libreconf.a libshared.a libutil.a
 
 # Programs with one broken rule of rules.txt: the changed files of src/reconf are linked before

@@ -10,20 +10,6 @@
 #include "src/shared/lease.h"
 #include "tests/shared/schedule_priv.h"
 
-enum {
-	TIMER_HIGH = 0x100, /* + service's index */
-	TIMER_LOW = 0x200,  /* + index + 16 * event */
-	TIMER_VICTIM = 0x300,
-	TIMER_TROUBLE = 0x400,
-	TIMER_HEAL = 0x500,
-	TIMER_DUE = 0x600,  /* the same: the high load must have made a move */
-	TIMER_COME = 0x700, /* + host */
-	TIMER_OPERATOR = 0x800,
-	TIMER_DURABLE = 0x900, /* + host: what it saves is on disk */
-	TIMER_SAVED = 0xa00,   /* + host: and it is told */
-	TIMER_RESTART = 0xb00, /* + host */
-};
-
 static const char *const kind_names[SCHEDULE_KINDS] = { "calm",	     "death",	 "storm",
 							"views",     "handover", "unseen",
 							"newcomers", "restarts", "decides" };
@@ -33,22 +19,14 @@ const char *schedule_kind_name(enum schedule_kind k)
 	return kind_names[k];
 }
 
-static void record_event(struct schedule *s, struct history_record r)
-{
-	r.t = s->w.now;
-	if (r.host)
-		r.boot = s->w.host[r.host].boot;
-	history_add(&s->h, &r);
-}
-
 /* --- loads --------------------------------------------------------------------- */
 
 static void set_load(struct schedule *s, uint32_t i, uint32_t load)
 {
 	if ((s->load[i] == HIGH) != (load == HIGH))
-		record_event(s, (struct history_record){ .type = load == HIGH ? HISTORY_HIGH
-									      : HISTORY_LOW,
-							 .service = id_of(i) });
+		schedule_record(s, (struct history_record){ .type = load == HIGH ? HISTORY_HIGH
+										 : HISTORY_LOW,
+							    .service = id_of(i) });
 	s->load[i] = load;
 }
 
@@ -144,81 +122,6 @@ static void relieved(struct schedule *s, uint32_t i, uint16_t host)
 		    TIMER_LOW + i + 16 * (s->event[i] & 15));
 }
 
-/* --- a host's disk ----------------------------------------------------------------- */
-
-static void begin_words(struct schedule *s, uint16_t host)
-{
-	struct schedule_host *h = &s->host[host];
-	uint64_t node[REGION_NODES_MAX];
-	const struct keep_conf kc = {
-		.self = host, .tag = MOVE_TAGS, .nodes = s->h.conf.nodes[host], .check_ns = CHECK_NS
-	};
-
-	/* Before anybody can read the words. */
-	if (keep_begin(node, h->has_disk ? h->disk : NULL, s->begins[host], !h->has_disk))
-		memcpy(h->disk, node, sizeof(node));
-	h->has_disk = true;
-	h->saves = false;
-	keep_init(&h->keep, &kc, node);
-	for (uint32_t i = 0; i < WORLD_WORDS; i++) {
-		*world_word(&s->w, host, region_node_offset(i)) = node[i];
-		*world_word(&s->w, host, region_kept_offset(i)) = node[i];
-	}
-	for (uint32_t i = 0; i < s->h.conf.nodes[host]; i++)
-		record_event(s, (struct history_record){ .type = HISTORY_WORD,
-							 .host = host,
-							 .offset = region_node_offset(i),
-							 .now = node[i] });
-}
-
-static void start_save(struct schedule *s, uint16_t host)
-{
-	struct schedule_host *h = &s->host[host];
-	const uint64_t *wants = keep_wants(&h->keep);
-	int64_t lasts = s->kind == SCHEDULE_RESTARTS && !s->quiet ? 12 * CHECK_NS : CHECK_NS;
-
-	if (!wants || h->saves)
-		return;
-	memcpy(h->saving, wants, h->keep.conf.nodes * sizeof(h->saving[0]));
-	h->saves = true;
-	h->durable = false;
-	h->saves_boot = s->w.host[host].boot;
-	world_timer(&s->w, s->w.now + between(s, 0, lasts), TIMER_DURABLE + host);
-}
-
-static bool still_saves(const struct schedule *s, uint16_t host)
-{
-	const struct schedule_host *h = &s->host[host];
-
-	return h->saves && s->w.host[host].up && h->saves_boot == s->w.host[host].boot;
-}
-
-/* A save that fails may have changed the file, or not. */
-static void durable(struct schedule *s, uint16_t host)
-{
-	struct schedule_host *h = &s->host[host];
-	uint32_t fails_in = s->kind == SCHEDULE_RESTARTS ? 4 : 16;
-	bool fails = s->kind != SCHEDULE_CALM && !s->quiet && one_in(s, fails_in);
-
-	if (!still_saves(s, host))
-		return;
-	if (!fails || one_in(s, 2))
-		memcpy(h->disk, h->saving, h->keep.conf.nodes * sizeof(h->disk[0]));
-	if (fails)
-		world_ask(&s->w, host, SCHEDULE_ASK_KEEP + KEEP_FAILED);
-	else
-		world_timer(&s->w, s->w.now + between(s, 0, NS_PER_MS), TIMER_SAVED + host);
-	h->durable = h->saves = !fails;
-}
-
-static void saved(struct schedule *s, uint16_t host)
-{
-	if (!still_saves(s, host) || !s->host[host].durable)
-		return; /* a timer of an earlier process */
-	world_ask(&s->w, host, SCHEDULE_ASK_KEEP + KEEP_SAVED);
-	s->host[host].saves = false;
-}
-
 /* --- a host's process ------------------------------------------------------------ */
 
 static void boot(void *ctx, uint16_t host, uint64_t generation, struct mono now)
@@ -230,26 +133,27 @@ static void boot(void *ctx, uint16_t host, uint64_t generation, struct mono now)
 	c.self = host;
 	c.seed = world_random(&s->w);
 	move_init(&h->move, &c, &h->in, h->lock, h->counter);
+	memset(h->seen, 0, sizeof(h->seen));
 	if (s->kind == SCHEDULE_DECIDES)
 		decide_boot(s, h, now);
 	h->next_check = mono_add(now, between(s, 0, CHECK_NS));
-	record_event(s, (struct history_record){
-				.type = HISTORY_BOOT, .host = host, .value = generation });
+	schedule_record(s, (struct history_record){
+				   .type = HISTORY_BOOT, .host = host, .value = generation });
 	for (uint32_t i = 1; i <= s->services; i++) {
 		uint64_t word = region_word(0, region_seq((uint32_t)generation, 0));
 
 		*world_word(&s->w, host, region_lock_offset(i)) = word;
-		record_event(s, (struct history_record){ .type = HISTORY_WORD,
-							 .host = host,
-							 .offset = region_lock_offset(i),
-							 .now = word });
+		schedule_record(s, (struct history_record){ .type = HISTORY_WORD,
+							    .host = host,
+							    .offset = region_lock_offset(i),
+							    .now = word });
 	}
-	begin_words(s, host);
-	record_event(s, (struct history_record){ .type = HISTORY_BEGUN, .host = host });
+	schedule_begin_words(s, host);
+	schedule_record(s, (struct history_record){ .type = HISTORY_BEGUN, .host = host });
 }
 
 /* What a balancer has read of all nodes; some values are old. */
-static void scan(struct schedule *s, struct schedule_host *h)
+static void scan(struct schedule *s, struct schedule_host *h, struct mono now)
 {
 	for (uint32_t i = 0; i < h->in.nodes; i++) {
 		struct move_node *n = &h->in.node[i];
@@ -258,6 +162,7 @@ static void scan(struct schedule *s, struct schedule_host *h)
 		if (s->kind != SCHEDULE_CALM && one_in(s, 8))
 			continue;
 		n->word = *world_word(&s->w, n->host, region_node_offset(n->node));
+		schedule_see_node(s, h, i, now);
 		service = region_word_id(n->word);
 		n->load = service >= 1 && service <= s->services
 				  ? s->load[service - 1] + (uint32_t)(world_random(&s->w) % 5)
@@ -324,14 +229,15 @@ static bool is_ordered(struct schedule *s)
 static void check_load(struct schedule *s, struct schedule_host *h, struct mono now,
 		       struct step_out *out)
 {
-	bool asked = false;
+	bool asked;
 
-	scan(s, h);
+	scan(s, h, now);
 	h->next_check = mono_add(now, CHECK_NS);
 	if (s->kind == SCHEDULE_DECIDES) {
 		decide_check(s, h, now, out);
 		return;
 	}
+	asked = schedule_adopt(s, h, now, out);
 	h->turn++;
 	for (uint32_t k = 0; k < s->services; k++) {
 		uint32_t i = (k + h->turn) % s->services;
@@ -380,10 +286,10 @@ static void record_leases(struct schedule *s, uint16_t host)
 			uint64_t was = may_of(s, holder, i);
 
 			if (now != was && (holder == host || !may))
-				record_event(s, (struct history_record){ .type = HISTORY_MAY,
-									 .host = holder,
-									 .service = id_of(i),
-									 .value = now });
+				schedule_record(s, (struct history_record){ .type = HISTORY_MAY,
+									    .host = holder,
+									    .service = id_of(i),
+									    .value = now });
 		}
 	}
 }
@@ -395,7 +301,7 @@ static void step_keep(struct schedule *s, uint16_t host, const struct step_event
 
 	mine.what -= ev->type == STEP_ASK ? SCHEDULE_ASK_KEEP : 0;
 	keep_step(&s->host[host].keep, &mine, now, out);
-	start_save(s, host);
+	schedule_start_save(s, host);
 }
 
 static void step(void *ctx, uint16_t host, const struct step_event *ev, struct mono now,
@@ -410,11 +316,11 @@ static void step(void *ctx, uint16_t host, const struct step_event *ev, struct m
 	if (keeps || !h->serves)
 		return;
 	if (ev->type == STEP_VIEW)
-		record_event(s, (struct history_record){ .type = HISTORY_VIEW,
-							 .host = host,
-							 .service = ev->quorate,
-							 .old = ev->view,
-							 .value = ev->members.word[0] });
+		schedule_record(s, (struct history_record){ .type = HISTORY_VIEW,
+							    .host = host,
+							    .service = ev->quorate,
+							    .old = ev->view,
+							    .value = ev->members.word[0] });
 	move_step(&h->move, ev, now, out);
 	if (mono_sub(now, h->next_check) >= 0)
 		check_load(s, h, now, out);
@@ -570,25 +476,43 @@ static void hide(struct schedule *s, uint16_t poster, uint16_t target)
 			world_cut(&s->w, b, target, lasts);
 }
 
+/*
+ * Poster is late with a move. Hosts whose nodes it may have counted restart, and may lose them. No
+ * host wants a lock but to adopt these: a sweep would stop what is late.
+ */
+static void lose(struct schedule *s, uint16_t poster)
+{
+	for (uint16_t h = 2; h <= s->hosts; h++)
+		if (h != poster && one_in(s, 2))
+			world_timer(&s->w, s->w.now + between(s, 0, 4 * s->w.conf.delay_max),
+				    TIMER_RESTART + h);
+	for (uint32_t i = 0; i < s->services; i++)
+		set_load(s, i, LOW);
+	world_timer(&s->w, s->w.now + between(s, 4 * CHECK_NS, 16 * CHECK_NS),
+		    TIMER_HIGH + (uint32_t)between(s, 0, s->services - 1));
+}
+
 static void notice(void *ctx, enum world_notice what, uint16_t host, uint64_t value)
 {
 	struct schedule *s = ctx;
 	uint64_t bit = 1ull << (host - 1);
 
 	if (what == NOTICE_CRASH)
-		record_event(s, (struct history_record){ .type = HISTORY_CRASH, .host = host });
+		schedule_record(s, (struct history_record){ .type = HISTORY_CRASH, .host = host });
 	else if (what == NOTICE_PAUSE)
-		record_event(s, (struct history_record){ .type = HISTORY_PAUSE,
-							 .host = host,
-							 .value = value > (uint64_t)CHECK_NS ? value
-											     : 0 });
+		schedule_record(s, (struct history_record){
+					   .type = HISTORY_PAUSE,
+					   .host = host,
+					   .value = value > (uint64_t)CHECK_NS ? value : 0 });
 	else if (what != NOTICE_BOOT)
-		record_event(s, (struct history_record){ .type = HISTORY_NOTE,
-							 .host = host,
-							 .service = (uint16_t)what,
-							 .value = value });
+		schedule_record(s, (struct history_record){ .type = HISTORY_NOTE,
+							    .host = host,
+							    .service = (uint16_t)what,
+							    .value = value });
 	if (what == NOTICE_LATE && s->kind == SCHEDULE_UNSEEN)
 		hide(s, host, (uint16_t)value);
+	if (s->loss && !s->quiet && what == NOTICE_PAUSE)
+		lose(s, host);
 	if (!s->dynamic || !s->view)
 		return;
 	if (what == NOTICE_CRASH && !one_in(s, 3))
@@ -655,14 +579,14 @@ static void break_by_force(struct schedule *s)
 	if (s->quiet)
 		return;
 	if (s->w.host[home].up && region_word_id(*word) && region_word_id(*word) <= s->hosts) {
-		record_event(s, (struct history_record){ .type = HISTORY_EFFECT,
-							 .host = HISTORY_OPERATOR,
-							 .target = home,
-							 .op = STEP_CAS,
-							 .offset = offset,
-							 .compare = *word,
-							 .old = *word,
-							 .now = lease_broken_word(*word) });
+		schedule_record(s, (struct history_record){ .type = HISTORY_EFFECT,
+							    .host = HISTORY_OPERATOR,
+							    .target = home,
+							    .op = STEP_CAS,
+							    .offset = offset,
+							    .compare = *word,
+							    .old = *word,
+							    .now = lease_broken_word(*word) });
 		*word = lease_broken_word(*word);
 	}
 	world_timer(&s->w, s->w.now + between(s, 0, 2 * CHECK_NS), TIMER_OPERATOR);
@@ -732,12 +656,13 @@ static void timer(void *ctx, uint32_t what)
 	case TIMER_OPERATOR:
 		return break_by_force(s);
 	case TIMER_DURABLE:
-		return durable(s, (uint16_t)i);
+		return schedule_durable(s, (uint16_t)i);
 	case TIMER_SAVED:
-		return saved(s, (uint16_t)i);
+		return schedule_saved(s, (uint16_t)i);
 	case TIMER_RESTART:
 		return s->quiet ? (void)0
-				: world_crash(&s->w, (uint16_t)i, between(s, 0, 2 * CHECK_NS));
+				: world_crash(&s->w, (uint16_t)i,
+					      between(s, 0, (s->loss ? 1 : 8) * CHECK_NS / 4));
 	case TIMER_HEAL:
 		return i ? last_load(s) : heal(s);
 	default:
@@ -746,6 +671,14 @@ static void timer(void *ctx, uint32_t what)
 }
 
 /* --- a whole run ----------------------------------------------------------------------- */
+
+static void must_have_adopted(struct schedule *s)
+{
+	uint32_t n = history_count(&s->h, 0);
+
+	if (s->quiet && n && !are_epochs_used_up(s))
+		history_fail(&s->h, HISTORY_MISSED, "%u nodes are in no service for good", n);
+}
 
 /* NEWCOMERS: a host that met the dead holder's lock goes on wanting it. */
 static void must_have_had(struct schedule *s)
@@ -791,6 +724,7 @@ bool schedule_run(struct schedule *s, uint64_t seed, const struct schedule_optio
 		world_run(&s->w, t);
 	if (s->kind == SCHEDULE_NEWCOMERS)
 		must_have_had(s);
+	must_have_adopted(s);
 	if (s->w.broken)
 		history_fail(&s->h, HISTORY_WORLD, "%s", s->w.broken);
 	return !s->h.violation;

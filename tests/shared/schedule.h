@@ -24,15 +24,31 @@ enum schedule_kind {
 	SCHEDULE_HANDOVER, /* homes change while holders hang */
 	SCHEDULE_UNSEEN,   /* a late move to a node that others cannot reach, or sweep, meanwhile */
 	SCHEDULE_NEWCOMERS, /* a holder dies, and other hosts ask for its lock at bad times */
-	SCHEDULE_RESTARTS,  /* hosts restart after moves of their nodes, and moves go on at once */
-	SCHEDULE_DECIDES,   /* STORM or VIEWS, and decide.h chooses all moves */
+	/* hosts restart after moves of their nodes, or lose them, and moves go on at once */
+	SCHEDULE_RESTARTS,
+	SCHEDULE_DECIDES, /* STORM or VIEWS, and decide.h chooses all moves */
 	SCHEDULE_KINDS,
+};
+
+/* RESTARTS: does a host that restarts lose its file? */
+enum schedule_loss {
+	LOSS_NONE,
+	LOSS_ANY,  /* it may */
+	LOSS_LATE, /* it may, while another host is late with the CAS of a move */
+	LOSSES,
 };
 
 /* Events of type STEP_ASK from here on are answers to KEEP_SAVES: + enum keep_ask. */
 enum { SCHEDULE_ASK_KEEP = 0x100 };
 
-enum { SCHEDULE_SERVICES = 3, SCHEDULE_LOADS = 16 };
+enum { SCHEDULE_SERVICES = 3, SCHEDULE_LOADS = 16, SCHEDULE_NODES = 24 };
+
+/* What a host has seen of a node. */
+struct schedule_node {
+	uint16_t service;  /* the last one that it was in; 0: not known */
+	uint32_t link;	   /* on which it was seen in no service; 0: it was not */
+	struct mono since; /* then */
+};
 
 struct schedule_host {
 	struct move move;
@@ -51,6 +67,7 @@ struct schedule_host {
 	uint32_t turn;			   /* which of its services is first */
 	bool quorate;
 	bool comes_later, comes; /* NEWCOMERS */
+	struct schedule_node seen[SCHEDULE_NODES];
 };
 
 struct schedule {
@@ -68,6 +85,7 @@ struct schedule {
 	uint32_t victim_in; /* DEATH: that many acquisitions from now */
 	uint16_t victim;
 	bool struck;
+	enum schedule_loss loss;
 	bool quiet; /* no more faults: the moves must be made by now */
 	uint64_t moves_before;
 	const char *note;

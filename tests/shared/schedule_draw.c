@@ -48,8 +48,8 @@ static void draw_cluster(struct schedule *s, struct history_conf *c)
 				c->balancers[id_of(i)] |= 1ull << (h - 1);
 	for (uint32_t i = 0; i < s->services; i++) {
 		bool spare = s->kind == SCHEDULE_UNSEEN || s->kind == SCHEDULE_NEWCOMERS;
-		uint32_t more = spare ? 2 : 0;
-		uint32_t nodes = c->minimum[id_of(i)] + more + (uint32_t)between(s, i == 0, 2);
+		uint32_t more = spare ? 2 : 0, most = s->loss == LOSS_LATE ? 1 : 2;
+		uint32_t nodes = c->minimum[id_of(i)] + more + (uint32_t)between(s, i == 0, most);
 
 		for (uint32_t k = 0; k < nodes; k++, n++) {
 			uint16_t h = (uint16_t)(n % s->hosts + 1);
@@ -72,10 +72,21 @@ static void draw_cluster(struct schedule *s, struct history_conf *c)
 	}
 }
 
+static void draw_late_moves(struct schedule *s, struct world_conf *w)
+{
+	w->fault_in = 1;
+	w->faults_max = (uint32_t)between(s, 1, 4);
+	w->aimed = true;
+	w->weight[FAULT_HANG] = 1;
+	w->restarts = true;
+}
+
 static void draw_faults(struct schedule *s, struct world_conf *w, bool asides)
 {
 	static const uint32_t often[] = { 8, 16, 32, 64, 128 };
 
+	if (s->loss == LOSS_LATE)
+		draw_late_moves(s, w);
 	if (s->kind == SCHEDULE_CALM || s->kind == SCHEDULE_RESTARTS || has_death(s))
 		return;
 	if (s->kind == SCHEDULE_UNSEEN) {
@@ -131,7 +142,9 @@ void schedule_draw(struct schedule *s, uint64_t seed, const struct schedule_opti
 		     (s->kind == SCHEDULE_DECIDES && one_in(s, 2));
 	s->hosts = w.hosts = c.hosts = (uint32_t)between(s, 4, WORLD_HOSTS);
 	s->services = (uint32_t)between(s, 2, SCHEDULE_SERVICES);
-	if (s->kind == SCHEDULE_NEWCOMERS)
+	if (s->kind == SCHEDULE_RESTARTS && one_in(s, 2))
+		s->loss = (enum schedule_loss)between(s, LOSS_ANY, LOSSES - 1);
+	if (s->kind == SCHEDULE_NEWCOMERS || s->loss == LOSS_LATE)
 		s->services = SCHEDULE_SERVICES;
 	c.services = s->services;
 	w.drift_ppm = drifts[world_random(&s->w) % 3];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* schedule_priv: between schedule.c, schedule_draw.c and schedule_decide.c. */
+/* schedule_priv: between schedule.c, schedule_decide.c, schedule_draw.c and schedule_nodes.c. */
 #ifndef RESEX_TESTS_SCHEDULE_PRIV_H
 #define RESEX_TESTS_SCHEDULE_PRIV_H
 
@@ -13,6 +13,20 @@ enum {
 	HIGH = 90,
 	LOW = 20,
 	MIDDLE = 50, /* never a donor of a service without high load; a worse donor than LOW */
+};
+
+enum {
+	TIMER_HIGH = 0x100, /* + service's index */
+	TIMER_LOW = 0x200,  /* + index + 16 * event */
+	TIMER_VICTIM = 0x300,
+	TIMER_TROUBLE = 0x400,
+	TIMER_HEAL = 0x500,
+	TIMER_DUE = 0x600,  /* the same: the high load must have made a move */
+	TIMER_COME = 0x700, /* + host */
+	TIMER_OPERATOR = 0x800,
+	TIMER_DURABLE = 0x900, /* + host: what it saves is on disk */
+	TIMER_SAVED = 0xa00,   /* + host: and it is told */
+	TIMER_RESTART = 0xb00, /* + host */
 };
 
 static inline int64_t between(struct schedule *s, int64_t lo, int64_t hi)
@@ -47,7 +61,29 @@ void decide_check(struct schedule *s, struct schedule_host *h, struct mono now,
 /* The load that now rises must make a move. */
 void decide_last(struct schedule *s);
 
-/* --- schedule_draw.c ------------------------------------------------------------------ */
+static inline void schedule_record(struct schedule *s, struct history_record r)
+{
+	r.t = s->w.now;
+	if (r.host)
+		r.boot = s->w.host[r.host].boot;
+	history_add(&s->h, &r);
+}
+
+/* --- schedule_nodes.c ------------------------------------------------------------------- */
+
+/* The words with which a host begins: those of its disk, if it has not lost them. */
+void schedule_begin_words(struct schedule *s, uint16_t host);
+/* Save what its keep wants; later that is durable, and then its keep is told. */
+void schedule_start_save(struct schedule *s, uint16_t host);
+void schedule_durable(struct schedule *s, uint16_t host);
+void schedule_saved(struct schedule *s, uint16_t host);
+/* h has read node i. */
+void schedule_see_node(struct schedule *s, struct schedule_host *h, uint32_t i, struct mono now);
+/* Has h begun to adopt a node? */
+bool schedule_adopt(struct schedule *s, struct schedule_host *h, struct mono now,
+		    struct step_out *out);
+
+/* --- schedule_draw.c -------------------------------------------------------------------- */
 
 /* Sets up all of s but its world. */
 void schedule_draw(struct schedule *s, uint64_t seed, const struct schedule_options *o);

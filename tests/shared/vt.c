@@ -54,7 +54,7 @@ struct options {
 
 struct sums {
 	uint64_t decided[DECIDE_WHYS]; /* moves that decide.h asked for */
-	uint64_t kinds[SCHEDULE_KINDS], moves, acquisitions, breaks, forced, steps, hash;
+	uint64_t kinds[SCHEDULE_KINDS], moves, adoptions, acquisitions, breaks, forced, steps, hash;
 	uint64_t deaths;
 	int64_t past; /* break time; the longest delay by a dead holder */
 };
@@ -75,6 +75,7 @@ static void add_up(struct sums *sum, const struct schedule *s)
 {
 	sum->kinds[s->kind]++;
 	sum->moves += s->h.moves;
+	sum->adoptions += s->h.adoptions;
 	sum->acquisitions += s->h.acquisitions;
 	sum->breaks += s->h.breaks;
 	sum->forced += s->h.forced;
@@ -165,11 +166,12 @@ static int run_sound(struct schedule *s, const struct options *o)
 		return 1;
 	us = (c.now(&c).ns - began) / NS_PER_US;
 	printf("seeds %llu to %llu: no violation; %llu steps, %llu acquisitions, %llu breaks, "
-	       "%llu by force, %llu moves; history %016llx; %lld us a schedule\n",
+	       "%llu by force, %llu moves, %llu adoptions; history %016llx; %lld us a schedule\n",
 	       (unsigned long long)o->seed, (unsigned long long)(o->seed + o->schedules - 1),
 	       (unsigned long long)sum.steps, (unsigned long long)sum.acquisitions,
 	       (unsigned long long)sum.breaks, (unsigned long long)sum.forced,
-	       (unsigned long long)sum.moves, (unsigned long long)sum.hash,
+	       (unsigned long long)sum.moves, (unsigned long long)sum.adoptions,
+	       (unsigned long long)sum.hash,
 	       (long long)us / (int64_t)(o->schedules + !o->schedules));
 	if (sum.deaths)
 		printf("locks of %llu dead holders were had, at the latest %lld us after the break "

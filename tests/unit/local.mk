@@ -142,7 +142,7 @@ UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sa
 	tests/unit/test_guests \
 	tests/unit/test_agree tests/unit/test_cluster_reload \
 	tests/unit/test_cluster tests/unit/test_cluster_claims tests/unit/test_cluster_loads tests/unit/test_cluster_locks tests/unit/test_cluster_thread \
-	tests/unit/test_cluster_moves tests/unit/test_cluster_history tests/unit/test_cluster_words \
+	tests/unit/test_cluster_moves tests/unit/test_cluster_adopt tests/unit/test_cluster_history tests/unit/test_cluster_words \
 	tests/unit/test_balancer tests/unit/test_cluster_balance tests/unit/test_cluster_balances tests/unit/test_cluster_roles tests/unit/test_cluster_agent \
 	tests/unit/test_cluster_reconf \
 	tests/unit/test_guests_rings tests/unit/test_guests_store tests/unit/test_guests_sim tests/unit/test_guests_log \
@@ -235,6 +235,8 @@ tests_unit_test_cluster_balances_SOURCES = tests/unit/test_cluster_balances.c $(
 tests_unit_test_cluster_balances_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_moves_SOURCES = tests/unit/test_cluster_moves.c $(CLUSTER_RIG)
 tests_unit_test_cluster_moves_LDADD = $(GUESTS_LIBS)
+tests_unit_test_cluster_adopt_SOURCES = tests/unit/test_cluster_adopt.c $(CLUSTER_RIG)
+tests_unit_test_cluster_adopt_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_words_SOURCES = tests/unit/test_cluster_words.c $(CLUSTER_RIG)
 tests_unit_test_cluster_words_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_history_SOURCES = tests/unit/test_cluster_history.c tests/unit/tmpdir.h tests/unit/prop.h
@@ -531,7 +533,7 @@ endif
 if CMOCKA
 UNIT_PROTO = tests/unit/test_act_agent tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_choose tests/unit/test_counter tests/unit/test_decide tests/unit/test_decide_chain \
 	tests/unit/test_decide_past tests/unit/test_decide_prop tests/unit/test_haproxy_text tests/unit/test_hook_deadline tests/unit/test_hook_exec tests/unit/test_hook_guest tests/unit/test_keep tests/unit/test_role tests/unit/test_lock \
-	tests/unit/test_move tests/unit/test_move_locks tests/unit/test_move_sweep tests/unit/test_move_wish
+	tests/unit/test_move tests/unit/test_move_adopt tests/unit/test_move_locks tests/unit/test_move_sweep tests/unit/test_move_wish
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
 tests_unit_test_act_agent_SOURCES = tests/unit/test_act_agent.c tests/unit/prop.h
@@ -571,6 +573,9 @@ tests_unit_test_lock_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_move_SOURCES = tests/unit/test_move.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
 tests_unit_test_move_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
+tests_unit_test_move_adopt_SOURCES = tests/unit/test_move_adopt.c tests/unit/prop.h \
+	tests/unit/move_rig.h tests/unit/shared_rig.h
+tests_unit_test_move_adopt_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_move_locks_SOURCES = tests/unit/test_move_locks.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
 tests_unit_test_move_locks_LDADD = libreconf.a libshared.a $(UNIT_LIBS)

@@ -611,6 +611,26 @@ RIG_TEST(act__servers_follow_the_words_of_their_nodes)
 	assert_true(serve(be, true, true, true) && serve(mb, false, false, false));
 }
 
+/* Its host has lost which service it serves. */
+RIG_TEST(node_in_no_service__keeps_its_server_as_it_is)
+{
+	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),
+			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	struct sites *s = open_moved(state, BOTH(ACT));
+	struct cluster_node_seen n;
+
+	site_until(s, serve(be, true, false, false) && serve(mb, false, true, true));
+	site_kill(s, 3);
+	tmp_write(&s->at[3].g->dir, "nodes", "");
+	site_open(s, 3);
+	site_until(s, (cluster_node_see(s->at[1].c, 2, s->now, &n), n.lost));
+	sites_pass(s, NS_PER_S);
+	assert_true(serve(be, true, false, false) && serve(mb, false, true, true));
+	mb->server[2].admin = ACT_OUT; /* also what another program has set */
+	sites_pass(s, NS_PER_S);
+	assert_int_equal(mb->server[2].admin, ACT_OUT);
+}
+
 RIG_TEST(observe__leaves_the_servers_of_moved_nodes_as_they_are)
 {
 	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),

@@ -192,6 +192,16 @@ static void expect(const struct rig *r, enum history_violation v)
 	assert_string_equal(history_name(r->h.violation), history_name(v));
 }
 
+static void lose(struct rig *r, uint32_t node)
+{
+	add(r, (struct history_record){ .type = HISTORY_WORD,
+					.host = 1,
+					.offset = region_node_offset(node),
+					.now = region_word(0, 1),
+					.value = 1 });
+	add(r, (struct history_record){ .type = HISTORY_BEGUN, .host = 1 });
+}
+
 /* --- histories as rows -------------------------------------------------------------- */
 
 /*
@@ -206,6 +216,7 @@ static void expect(const struct rig *r, enum history_violation v)
  *	move HOST NODE SERVICE
  *	cas HOST SERVICE SEQ SERVICE SEQ	of node 1's word, from and to
  *	node NODE SERVICE SEQ		the word as its host begins it
+ *	lost NODE			its host has lost its file
  *	free SERVICE SEQ		the lock's word as its home begins it
  *	held HOST			the locks' words, at a home of their own, are HOST's
  *	boot HOST BOOT			crash HOST
@@ -252,6 +263,8 @@ static void act(void *rig, const struct step *s)
 		add(r, (struct history_record){ .type = HISTORY_BEGUN, .host = host });
 	else if (step_is(s, "node"))
 		word(r, region_node_offset((uint32_t)n[0]), region_word((uint16_t)n[1], n[2]));
+	else if (step_is(s, "lost"))
+		lose(r, (uint32_t)n[0]);
 	else if (step_is(s, "free"))
 		word(r, region_lock_offset((uint32_t)n[0]),
 		     region_word(0, region_seq((uint32_t)n[2], (uint32_t)n[1])));
@@ -313,6 +326,25 @@ static const struct row {
 	  "node 2 2 0x10000, node 3 1 0x10000, held 2, move 2 1 1 -> minimum" },
 	{ "move: after a decision that did not count its node, which was not kept",
 	  "prepare, wait 1000, both 3 2, count 3, unkept 3 1, announce 3 2 1, move 2 1 1 -> fine" },
+	{ "adoption: under the lock of the service alone",
+	  "lost 1, lock 2 1 1, count 2, announce 2 3 1, move 2 1 1 -> fine" },
+	{ "adoption: without the lock", "lost 1, announce 2 3 1, move 2 1 1 -> unlocked" },
+	{ "adoption: after a newer holder decided",
+	  "prepare, lost 1, wait 1000, both 3 2, count 3, announce 3 2 1, move 2 1 1 -> overlap" },
+	{ "adoption: not announced", "lost 1, lock 2 1 1, count 2, move 2 1 1 -> unannounced" },
+	{ "adoption: of a node that another service needs",
+	  "minimum 2 3, lost 1, lock 2 1 1, count 2, announce 2 3 1, move 2 1 1 -> minimum" },
+	{ "adoption: by the service that needs the node",
+	  "minimum 2 3, lost 1, lock 4 2 1, count 4, move 4 1 2 -> fine" },
+	{ "move: of the last but one, and a lost node may come to its donor",
+	  "prepare, minimum 2 2, lost 2, move 2 1 1 -> fine" },
+	{ "move: the same, and another service has adopted the lost node",
+	  "prepare, minimum 2 2, lost 2, lock 3 3 1, count 3, move 3 2 3, move 2 1 1 -> minimum" },
+	{ "restart: an adopted node that is not kept is in no service again",
+	  "minimum 2 3, lost 1, lock 4 2 1, count 4, move 4 1 2, boot 1 1, node 1 0 1, begun 1"
+	  " -> fine" },
+	{ "restart: a node is in no service, and its host has lost no file",
+	  "minimum 2 3, boot 1 1, node 1 0 1, begun 1 -> restart" },
 	{ "restart: a service is left below its minimum",
 	  "prepare, minimum 2 3, boot 1 1, node 1 1 1, begun 1 -> restart" },
 	{ "restart: a service is left with its minimum",

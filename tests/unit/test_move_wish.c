@@ -41,14 +41,16 @@ TEST_WITH(wish__donor_and_node__are_taken_from_it, rig_setup, rig_teardown)
 	struct rig *r = *state;
 
 	assert_int_equal(
-		wished(r, &r->mover[2], S10, (struct move_wish){ MOVE_FOR_LOAD, S20, N50 }),
+		wished(r, &r->mover[2], S10,
+		       (struct move_wish){ .why = MOVE_FOR_LOAD, .donor = S20, .node = N50 }),
 		MOVE_MOVED);
 	assert_word(*node_word(r, N50), 10, START + NODE_UP + 1);
 	assert_word(*node_word(r, N51), 20, NODE_UP);
 	assert_true(*counter_word(r, 4, S10) == 1);
 	assert_true(*counter_word(r, 3, S20) == 1);
 	assert_int_equal(
-		wished(r, &r->mover[2], S10, (struct move_wish){ MOVE_FOR_LOAD, S30, N80 }),
+		wished(r, &r->mover[2], S10,
+		       (struct move_wish){ .why = MOVE_FOR_LOAD, .donor = S30, .node = N80 }),
 		MOVE_MOVED);
 	assert_int_equal(region_word_id(*node_word(r, N80)), 10);
 }
@@ -59,14 +61,15 @@ TEST_WITH(wish__donor_has_more_load__is_a_donor_all_the_same, rig_setup, rig_tea
 
 	r->view.node[N61].load = r->view.node[N80].load = 2000;
 	assert_int_equal(
-		wished(r, &r->mover[2], S10, (struct move_wish){ MOVE_FOR_LOAD, S30, N61 }),
+		wished(r, &r->mover[2], S10,
+		       (struct move_wish){ .why = MOVE_FOR_LOAD, .donor = S30, .node = N61 }),
 		MOVE_MOVED);
 	assert_int_equal(region_word_id(*node_word(r, N61)), 10);
 }
 
 TEST_WITH(wish__donor_at_its_minimum__no_move, rig_setup, rig_teardown)
 {
-	static const struct move_wish wish = { MOVE_FOR_ORDER, S20, N50 };
+	static const struct move_wish wish = { .why = MOVE_FOR_ORDER, .donor = S20, .node = N50 };
 	struct rig *r = *state;
 
 	r->view.service[S20].minimum = 3;
@@ -83,7 +86,7 @@ TEST_WITH(wish__donor_at_its_minimum__no_move, rig_setup, rig_teardown)
 
 TEST_WITH(wish__node_is_no_longer_the_donors__no_move, rig_setup, rig_teardown)
 {
-	static const struct move_wish wish = { MOVE_FOR_LOAD, S20, N51 };
+	static const struct move_wish wish = { .why = MOVE_FOR_LOAD, .donor = S20, .node = N51 };
 	struct rig *r = *state;
 
 	r->view.service[S20].minimum = 1;
@@ -95,13 +98,14 @@ TEST_WITH(wish__node_is_no_longer_the_donors__no_move, rig_setup, rig_teardown)
 	/* The load is still high: nothing was moved. */
 	assert_true(counter_high_for_t(&r->mover[2].counter[S10]));
 	assert_int_equal(
-		wished(r, &r->mover[2], S10, (struct move_wish){ MOVE_FOR_LOAD, S20, N50 }),
+		wished(r, &r->mover[2], S10,
+		       (struct move_wish){ .why = MOVE_FOR_LOAD, .donor = S20, .node = N50 }),
 		MOVE_MOVED);
 }
 
 TEST_WITH(wish__node_is_dead_or_was_not_read__no_move, rig_setup, rig_teardown)
 {
-	static const struct move_wish wish = { MOVE_FOR_LOAD, S20, N60 };
+	static const struct move_wish wish = { .why = MOVE_FOR_LOAD, .donor = S20, .node = N60 };
 	struct rig *r = *state;
 	struct mover *h = &r->mover[2];
 
@@ -126,9 +130,11 @@ TEST_WITH(wish__node_is_dead_or_was_not_read__no_move, rig_setup, rig_teardown)
 TEST_WITH(wish__out_of_range__ends_at_once, rig_setup, rig_teardown)
 {
 	static const struct move_wish wishes[] = {
-		{ MOVE_FOR_ORDER, SERVICES, N50 }, { MOVE_FOR_ORDER, UINT32_MAX, N50 },
-		{ MOVE_FOR_ORDER, S20, NODES },	   { MOVE_FOR_ORDER, S20, UINT32_MAX },
-		{ MOVE_FOR_ORDER, S10, N70 }, /* from itself */
+		{ .why = MOVE_FOR_ORDER, .donor = SERVICES, .node = N50 },
+		{ .why = MOVE_FOR_ORDER, .donor = UINT32_MAX, .node = N50 },
+		{ .why = MOVE_FOR_ORDER, .donor = S20, .node = NODES },
+		{ .why = MOVE_FOR_ORDER, .donor = S20, .node = UINT32_MAX },
+		{ .why = MOVE_FOR_ORDER, .donor = S10, .node = N70 }, /* from itself */
 	};
 	struct rig *r = *state;
 
@@ -142,7 +148,7 @@ TEST_WITH(wish__out_of_range__ends_at_once, rig_setup, rig_teardown)
 
 TEST_WITH(wish__for_load__needs_a_load_that_is_high_for_t, rig_setup, rig_teardown)
 {
-	static const struct move_wish wish = { MOVE_FOR_LOAD, S20, N50 };
+	static const struct move_wish wish = { .why = MOVE_FOR_LOAD, .donor = S20, .node = N50 };
 	struct rig *r = *state;
 	struct mover *h = &r->mover[2];
 
@@ -168,14 +174,16 @@ TEST_WITH(wish__for_order__the_load_does_not_count, rig_setup, rig_teardown)
 	struct mover *h = &r->mover[2];
 
 	counter_check(&h->counter[S10], false);
-	assert_int_equal(wished(r, h, S10, (struct move_wish){ MOVE_FOR_ORDER, S20, N50 }),
-			 MOVE_MOVED);
+	assert_int_equal(
+		wished(r, h, S10,
+		       (struct move_wish){ .why = MOVE_FOR_ORDER, .donor = S20, .node = N50 }),
+		MOVE_MOVED);
 	assert_int_equal(region_word_id(*node_word(r, N50)), 10);
 }
 
 TEST_WITH(wish__for_order__a_counter_that_is_ahead_ends_it, rig_setup, rig_teardown)
 {
-	static const struct move_wish wish = { MOVE_FOR_ORDER, S20, N50 };
+	static const struct move_wish wish = { .why = MOVE_FOR_ORDER, .donor = S20, .node = N50 };
 	struct rig *r = *state;
 	struct mover *h = &r->mover[2];
 
@@ -196,8 +204,10 @@ TEST_WITH(wish__next_move_without_one__chooses_by_itself, rig_setup, rig_teardow
 	struct rig *r = *state;
 	struct mover *h = &r->mover[2];
 
-	assert_int_equal(wished(r, h, S10, (struct move_wish){ MOVE_FOR_ORDER, S30, N61 }),
-			 MOVE_MOVED);
+	assert_int_equal(
+		wished(r, h, S10,
+		       (struct move_wish){ .why = MOVE_FOR_ORDER, .donor = S30, .node = N61 }),
+		MOVE_MOVED);
 	counter_check(&h->counter[S10], false);
 	step_mover(r, h, rig_ask(S10));
 	run_until(r, h, MOVE_IDLE);

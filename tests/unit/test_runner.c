@@ -599,7 +599,7 @@ RIG_TEST(move__as_a_user__has_its_tags_and_steps)
 {
 	static struct move_view view = { .services = 2, .service = { { .id = 1 }, { .id = 2 } } };
 	struct move_conf c = { .self = 2, .tag = 1 << 24, .hold_ns = 1, .check_ns = 1 };
-	struct move_wish wish = { MOVE_FOR_ORDER, 2, 0 };
+	struct move_wish wish = { .why = MOVE_FOR_ORDER, .donor = 2, .node = 0 };
 	struct step_event ev = { .type = STEP_VIEW, .members = { { 2 } }, .quorate = true };
 	struct lock lock[2];
 	struct counter counter[2];
