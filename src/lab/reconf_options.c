@@ -66,6 +66,7 @@ static const struct {
 	{ "paper", 0 },
 	{ "backoff", DECIDE_BACKOFF },
 	{ "capacity", DECIDE_CAPACITY },
+	{ "chain", DECIDE_CHAIN },
 };
 
 enum { RULES = sizeof(rules) / sizeof(rules[0]) };
@@ -267,7 +268,7 @@ int reconf_options(struct reconf_options *o, int argc, char **argv)
 		.name = "reconf",
 		.does = "Move nodes between the sites of a SIMULATED cluster, by the load of each.",
 		.more = "Rules for --without: low gain rest budget reversal home backoff capacity "
-			"paper\n",
+			"chain paper\n",
 		.rows = rows,
 		.limits = limits,
 		.set_number = set_number,

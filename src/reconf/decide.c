@@ -223,7 +223,8 @@ static void decide_by_load(const struct decide_case *c, struct decide_plan *p)
 	} else {
 		o = best_offer(c);
 		take_offer(c, &o, p);
-		decide_chain(c, decide_is_move(o.why) ? o.after : UINT32_MAX, p);
+		if (decide_on(c->d, DECIDE_CHAIN))
+			decide_chain(c, decide_is_move(o.why) ? o.after : UINT32_MAX, p);
 	}
 }
 

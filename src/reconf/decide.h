@@ -48,7 +48,7 @@
  * owes the taker a node, then one of the lowest priority. It gives its least loaded free node.
  *
  * A node serves only services of its `may`. If no node of a donor may serve the taker, a chain is
- * looked for: A gives to B, and B to C, at most DECIDE_STEPS_MAX steps, in this order, so that each
+ * looked for (the rule CHAIN): A gives to B, and B to C, at most DECIDE_STEPS_MAX steps, in this order, so that each
  * service keeps its minimum after each step. All rules hold for each step, LOW and GAIN too,
  * whatever C is owed and its priority is: A and B could each give to C, B when it has the node that
  * it gets. B is below its maximum, and no load becomes high. After the chain, the most loaded of A
@@ -85,7 +85,8 @@ enum decide_rule {
 	DECIDE_HOME = 1u << 5,
 	DECIDE_BACKOFF = 1u << 6,
 	DECIDE_CAPACITY = 1u << 7,
-	DECIDE_RULES = (1u << 8) - 1,
+	DECIDE_CHAIN = 1u << 8,
+	DECIDE_RULES = (1u << 9) - 1,
 };
 
 struct decide_node {

@@ -78,7 +78,7 @@ def some_node(rng, services, busy):
 
 
 def some_conf(rng):
-    return {"off": rng.choice((0, 0, 0, 1 << rng.randrange(8), rng.randrange(256))),
+    return {"off": rng.choice((0, 0, 0, 1 << rng.randrange(9), rng.randrange(512))),
             "margin": rng.choice((0, 200, rng.randrange(1000))), "rest": rng.choice((60, 10)),
             "freeze": rng.choice((200, 30)), "check": 1, "budget": rng.choice((1, 2, 4)),
             "budget_ns": rng.choice((40, 80, 200))}

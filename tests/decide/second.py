@@ -5,7 +5,7 @@ Written from the rules in src/reconf/decide.h and resex-reconf(7). Cluster.truth
 that an answer of decide() must agree with: the one reason that holds, the donors that come nearest,
 and what the move would bring. RULES has what each plant of compare.py changes.
 """
-LOW, GAIN, REST, BUDGET, REVERSAL, HOME, BACKOFF, CAPACITY = (1 << i for i in range(8))
+LOW, GAIN, REST, BUDGET, REVERSAL, HOME, BACKOFF, CAPACITY, CHAIN = (1 << i for i in range(9))
 ENDLESS = 2**32 - 1  # the load of a service without nodes, or that is not known
 NOBODY = 0xffff
 STEPS = 3
@@ -283,8 +283,8 @@ class Cluster:
 
     def best_chains(self, taker, single, now):
         """All that leave the least load."""
-        most = single
-        if single < ENDLESS and self.rules["chain margin"]:
+        most = single if self.on(CHAIN) else 0
+        if self.on(CHAIN) and single < ENDLESS and self.rules["chain margin"]:
             most = single * 1000 // (1000 + self.conf["margin"])
         found = {}
         for path in self.paths(taker):
