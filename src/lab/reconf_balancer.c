@@ -184,6 +184,26 @@ struct mono reconf_balancer_due(const struct reconf_balancer *b)
 	return mono_earlier(b->next, move_due(&b->move));
 }
 
+/* As cluster.json has them: the share is the nodes of the beginning, within the other numbers. */
+static struct decide_service service_of(const struct reconf_balancer_conf *c, uint32_t i)
+{
+	const struct reconf_service *s = &c->rules->service[i];
+	struct decide_service d = { .minimum = s->minimum,
+				    .guarantee = s->guarantee < s->minimum ? s->minimum
+									   : s->guarantee,
+				    .share = c->share[i],
+				    .maximum = s->maximum ? s->maximum : c->nodes,
+				    .priority = s->priority,
+				    .high = c->rules->high,
+				    .low = c->rules->low };
+
+	if (d.share < d.guarantee)
+		d.share = d.guarantee;
+	if (d.share > d.maximum)
+		d.share = d.maximum;
+	return d;
+}
+
 void reconf_balancer_init(struct reconf_balancer *b, const struct reconf_balancer_conf *c)
 {
 	const struct reconf_rules *r = c->rules;
@@ -205,25 +225,20 @@ void reconf_balancer_init(struct reconf_balancer *b, const struct reconf_balance
 		b->came[i].ns = -NS_PER_S * 3600; /* long ago */
 	b->view.nodes = b->in.nodes = c->nodes;
 	b->view.services = b->in.services = c->services;
-	for (uint32_t s = 0, i = 0; s < c->services; s++) {
-		b->view.service[s] = (struct decide_service){ .minimum = r->minimum,
-							      .guarantee = r->minimum,
-							      .share = c->share[s],
-							      .maximum = c->nodes,
-							      .high = r->high,
-							      .low = r->low };
-		b->in.service[s] = (struct move_service){ .id = (uint16_t)(s + 1),
-							  .minimum = r->minimum };
-		hostset_set(&b->in.service[s].balancers, c->first + s, true);
-		for (uint32_t k = 0; k < c->share[s]; k++, i++)
-			b->serves[i] = s == c->service;
-	}
 	for (uint32_t i = 0; i < c->nodes; i++) {
 		b->view.node[i] = (struct decide_node){ .service = DECIDE_NO_SERVICE,
 							.alive = true,
-							.capacity = 1000,
-							.may = UINT64_MAX };
+							.capacity = c->capacity[i],
+							.may = r->may[i] ? r->may[i] : UINT64_MAX };
 		b->in.node[i] = (struct move_node){ .host = (uint16_t)(i + 1), .alive = true };
+	}
+	for (uint32_t s = 0, i = 0; s < c->services; s++) {
+		b->view.service[s] = service_of(c, s);
+		b->in.service[s] = (struct move_service){ .id = (uint16_t)(s + 1),
+							  .minimum = r->service[s].minimum };
+		hostset_set(&b->in.service[s].balancers, c->first + s, true);
+		for (uint32_t k = 0; k < c->share[s]; k++, i++)
+			b->serves[i] = s == c->service;
 	}
 	decide_init(&b->decide, &r->decide);
 	move_init(&b->move, &conf, &b->in, b->lock, b->counter);

@@ -21,14 +21,23 @@ enum {
 	RECONF_RESULTS = MOVE_VIEW + 1,
 };
 
+/* Of each service. */
+struct reconf_service {
+	uint32_t minimum, guarantee; /* nodes; a guarantee below the minimum counts as that */
+	uint32_t maximum;	     /* 0: all nodes */
+	uint32_t priority;
+};
+
 /* Of all balancers. */
 struct reconf_rules {
 	int64_t scan_ns; /* S */
 	uint32_t checks; /* T */
 	int64_t hold_ns, deadline_ns, check_ns;
 	struct decide_conf decide;
-	uint32_t minimum, high, low; /* of each service */
-	bool paper;		     /* ask without a wish: decide() has no say */
+	uint32_t high, low; /* of each service */
+	struct reconf_service service[RECONF_BALANCER_SERVICES_MAX];
+	uint64_t may[RECONF_BALANCER_NODES_MAX]; /* bit i: service i can be served; 0: all can */
+	bool paper;				 /* ask without a wish: decide() has no say */
 };
 
 struct reconf_moves {
@@ -67,7 +76,7 @@ struct reconf_balancer {
 struct reconf_balancer_conf {
 	const struct reconf_rules *rules; /* lives as long as the balancer */
 	uint32_t service, nodes, services;
-	const uint32_t *share;
+	const uint32_t *share, *capacity; /* of each service; of each node */
 	uint16_t host, first; /* its own host, and that of the first service's balancer */
 	int64_t begin_ns;     /* of the first scan */
 	uint64_t seed;
