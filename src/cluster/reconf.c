@@ -136,6 +136,7 @@ static void look_at_node(struct reconf *r, const struct cluster *c, uint32_t i,
 		r->unread = s.host;
 	*d = (struct decide_node){ .service = s.service ? r->place[s.service->number]
 							: DECIDE_NO_SERVICE,
+				   .home = n->service ? r->place[n->service] : DECIDE_NO_SERVICE,
 				   .alive = hostset_has(members, n->host),
 				   .known = s.state == CLUSTER_NODE_FRESH && b.known,
 				   .capacity = (uint32_t)n->capacity,

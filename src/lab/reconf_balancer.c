@@ -237,8 +237,10 @@ void reconf_balancer_init(struct reconf_balancer *b, const struct reconf_balance
 		b->in.service[s] = (struct move_service){ .id = (uint16_t)(s + 1),
 							  .minimum = r->service[s].minimum };
 		hostset_set(&b->in.service[s].balancers, c->first + s, true);
-		for (uint32_t k = 0; k < c->share[s]; k++, i++)
+		for (uint32_t k = 0; k < c->share[s]; k++, i++) {
 			b->serves[i] = s == c->service;
+			b->view.node[i].home = (uint16_t)s;
+		}
 	}
 	decide_init(&b->decide, &r->decide);
 	move_init(&b->move, &conf, &b->in, b->lock, b->counter);

@@ -44,7 +44,8 @@ SENTENCES = {
 MOVES = second.MOVES + ("chain", "home")
 PLANTS = (
     {"half": False}, {"rest": 2}, {"budget": 1}, {"waits": 3}, {"most waits": 32}, {"reversals": 3},
-    {"reversals": 5}, {"freeze": 3}, {"home": False}, {"margin": False}, {"round up": False},
+    {"reversals": 5}, {"freeze": 3}, {"home": False}, {"swap": False}, {"swap any": True},
+    {"own first": False}, {"margin": False}, {"round up": False},
     {"capacity": False}, {"minimum": 1}, {"guarantee": False}, {"owed": False}, {"preempts": False},
     {"maximum": 1}, {"last node": False}, {"pending": False}, {"free again": False},
     {"order": second.NEARER[::-1]}, {"order": second.NEARER[:5] + ("no-gain", "rests")},
@@ -70,7 +71,9 @@ def some_service(rng):
 def some_node(rng, services, busy):
     service = rng.randrange(services)
     load = rng.randrange(800, 4000) if service in busy else rng.choice((0, rng.randrange(700)))
-    return {"service": rng.choice((second.NOBODY,) + (service,) * 20), "alive": rng.random() < 0.95,
+    return {"service": rng.choice((second.NOBODY,) + (service,) * 20),
+            "home": rng.choice((service, service, rng.randrange(services), second.NOBODY)),
+            "alive": rng.random() < 0.95,
             "fixed": rng.random() < 0.08, "pending": rng.random() < 0.08,
             "known": rng.random() < 0.9, "load": rng.choice((load,) * 30 + (2000000,)),
             "capacity": rng.choice((1000, 1000, 1000, 0, 500, 2000, rng.randrange(1, 200000))),
@@ -97,7 +100,7 @@ class Case:
         self.events, now = [("scan", 0)], 0
         if rng.random() < 0.3:
             now = self.to_and_fro(rng, now)
-        elif rng.random() < 0.3:
+        elif rng.random() < 0.4:
             self.in_a_row(rng)
         for _ in range(rng.randrange(2, 10)):
             now += rng.choice((0, 1, 1, 2, 5, rng.randrange(70)))

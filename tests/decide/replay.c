@@ -5,7 +5,7 @@
  *
  *	begin OFF MARGIN REST FREEZE CHECK BUDGET BUDGET_NS
  *	service MINIMUM GUARANTEE SHARE MAXIMUM PRIORITY HIGH LOW
- *	node SERVICE ALIVE FIXED PENDING KNOWN LOAD CAPACITY MAY
+ *	node SERVICE HOME ALIVE FIXED PENDING KNOWN LOAD CAPACITY MAY
  *	goes NODE SERVICE		from now on the node serves this service
  *	load NODE KNOWN LOAD
  *	scan TIME			a scan has ended
@@ -19,7 +19,7 @@
 
 #include "src/reconf/decide.h"
 
-enum { FIELDS = 8 };
+enum { FIELDS = 9 };
 
 struct replay {
 	struct decide d;
@@ -61,13 +61,14 @@ static bool node(struct replay *r, const uint64_t *f)
 	if (r->v.nodes == DECIDE_NODES_MAX)
 		return false;
 	r->v.node[r->v.nodes++] = (struct decide_node){ .service = (uint16_t)f[0],
-							.alive = f[1],
-							.fixed = f[2],
-							.pending = f[3],
-							.known = f[4],
-							.load = (uint32_t)f[5],
-							.capacity = (uint32_t)f[6],
-							.may = f[7] };
+							.home = (uint16_t)f[1],
+							.alive = f[2],
+							.fixed = f[3],
+							.pending = f[4],
+							.known = f[5],
+							.load = (uint32_t)f[6],
+							.capacity = (uint32_t)f[7],
+							.may = f[8] };
 	return true;
 }
 
@@ -121,7 +122,7 @@ static const struct {
 	int fields;
 	bool (*does)(struct replay *r, const uint64_t *f);
 } lines[] = {
-	{ "begin", 7, begin }, { "service", 7, service }, { "node", 8, node },
+	{ "begin", 7, begin }, { "service", 7, service }, { "node", 9, node },
 	{ "goes", 2, goes },   { "load", 3, load },	  { "scan", 1, scan },
 	{ "ask", 3, ask },     { "asked", 2, asked },
 };

@@ -23,6 +23,9 @@ RULES = {
     "reversals": 4,
     "freeze": 2,         # a freeze is so many times the one before
     "home": True,        # nodes that go home during a freeze are no reversals
+    "own first": True,   # of those above their share, the taker's own nodes go home first
+    "swap": True,        # own nodes come for others
+    "swap any": False,   # also for those of the same capacity
     "margin": True,
     "round up": True,
     "capacity": True,
@@ -295,22 +298,47 @@ class Cluster:
 
     # --- home ---
 
+    def may_go_home(self, i, taker):
+        n, s = self.nodes[i], self.nodes[i]["service"]
+        return (n["alive"] and s not in (taker, NOBODY) and not n["fixed"] and not n["pending"]
+                and n["may"] >> taker & 1 and not self.hinders_donor(s, self.count(s), taker))
+
+    def by_share(self, taker):
+        """Of each service that is furthest above its share, the node that goes."""
+        able = {}
+        for i, n in enumerate(self.nodes):
+            if self.may_go_home(i, taker):
+                able.setdefault(n["service"], []).append(i)
+        above = {s: self.count(s) - self.services[s]["share"] for s in able}
+        most = max(above.values(), default=0)
+
+        def order(i):
+            home = self.nodes[i]["home"] if self.rules["own first"] else None
+            rank = (taker, "elsewhere", self.nodes[i]["service"])
+            return (rank.index(home if home in rank else "elsewhere"), self.node_load(i))
+        return [(s, min(able[s], key=order)) for s in able if above[s] == most > 0]
+
+    def in_turn(self, taker, i):
+        """Has the taker a node of other home and capacity that may go to the donor of i?"""
+        return any(n["alive"] and n["service"] == taker and n["home"] != taker
+                   and not n["fixed"] and not n["pending"]
+                   and n["may"] >> self.nodes[i]["service"] & 1
+                   and (self.capacity(n) != self.capacity(self.nodes[i]) or self.rules["swap any"])
+                   for n in self.nodes)
+
     def homes(self, taker):
         """Nodes that may go home to the taker now, by (donor, node)."""
         conf = self.services[taker]
-        if not self.on(HOME) or self.count(taker) >= min(conf["share"], conf["maximum"]):
+        if not self.on(HOME) or self.count(taker) >= conf["maximum"]:
             return []
-        able, above = {}, {}
-        for i, n in enumerate(self.nodes):
-            s = n["service"]
-            if not n["alive"] or s in (taker, NOBODY) or n["fixed"] or n["pending"] or \
-                    not n["may"] >> taker & 1:
-                continue
-            above[s] = self.count(s) - self.services[s]["share"]
-            if above[s] > 0 and not self.hinders_donor(s, self.count(s), taker):
-                able.setdefault(s, []).append(i)
-        most = max((above[s] for s in able), default=0)
-        return [(s, min(able[s], key=self.node_load)) for s in able if above[s] == most]
+        found = self.by_share(taker) if self.count(taker) < conf["share"] else []
+        if found or not self.rules["swap"]:
+            return found
+        own = [i for i, n in enumerate(self.nodes)
+               if n["home"] == taker and self.may_go_home(i, taker) and self.in_turn(taker, i)]
+        largest = max((self.capacity(self.nodes[i]) for i in own), default=0)
+        return [(self.nodes[i]["service"], i) for i in own
+                if self.capacity(self.nodes[i]) == largest]
 
     # --- the whole ---
 

@@ -161,15 +161,18 @@ static const struct ablation {
 	bool is_three;
 	uint32_t burst, budget; /* budget 0: the plan's */
 	bool (*broken)(void);
+	bool sizes; /* nodes of 1 and of 4 CPUs */
 } ablations[] = {
-	{ "low", DECIDE_LOW, 0, false, 64, 0, moves },
+	{ "low", DECIDE_LOW, 0, false, 64, 0, moves, false },
 	/* One of the two is enough for equal loads. */
-	{ "gain", DECIDE_GAIN, DECIDE_LOW, false, 1, 0, moves },
-	{ "rest", DECIDE_REST, 0, false, 512, 0, moves_again },
-	{ "budget", DECIDE_BUDGET, 0, false, 1024, 2, is_over_budget },
-	{ "reversal", DECIDE_REVERSAL, DECIDE_LOW, false, 64, 0, loses },
-	{ "home", DECIDE_HOME, 0, true, 64, 0, loses },
-	{ "backoff", DECIDE_BACKOFF, 0, false, 16384, 0, looks_in_vain },
+	{ "gain", DECIDE_GAIN, DECIDE_LOW, false, 1, 0, moves, false },
+	{ "rest", DECIDE_REST, 0, false, 512, 0, moves_again, false },
+	{ "budget", DECIDE_BUDGET, 0, false, 1024, 2, is_over_budget, false },
+	{ "reversal", DECIDE_REVERSAL, DECIDE_LOW, false, 64, 0, loses, false },
+	{ "home", DECIDE_HOME, 0, true, 64, 0, loses, false },
+	{ "backoff", DECIDE_BACKOFF, 0, false, 16384, 0, looks_in_vain, false },
+	/* Sites get back as many nodes, but not as many CPUs. */
+	{ "capacity", DECIDE_CAPACITY, 0, false, 512, 0, loses, true },
 };
 
 TEST(rule__left_out__breaks_a_line)
@@ -180,6 +183,8 @@ TEST(rule__left_out__breaks_a_line)
 
 		for (uint32_t without = 0; without < 2; without++) {
 			plan_of(&p, a->is_three, 4);
+			for (uint32_t n = 0; a->sizes && n < p.web.nodes; n++)
+				p.web.node_cpus[n] = n % 2 ? 4 : 1;
 			p.rules.decide.off = a->off | (without ? a->rule : 0);
 			if (a->budget)
 				p.rules.decide.budget = a->budget;
