@@ -85,6 +85,7 @@ struct reconf_point {
 	struct reconf_moves moves;	  /* of all seeds */
 	uint64_t scan_reads;		  /* of all seeds */
 	uint64_t allowed;		  /* moves of all seeds but for those home: by the budget */
+	uint32_t most_allowed;		  /* of one seed: such moves, 1/1000 of what is allowed */
 	uint32_t intervals;		  /* of the first seed, which is shown */
 	uint8_t busy[RECONF_MODES][RECONF_SERIES_MAX];
 };
