@@ -10,6 +10,7 @@ liblab_a_SOURCES = \
 	src/lab/reconf.c src/lab/reconf.h \
 	src/lab/reconf_all.c \
 	src/lab/reconf_balancer.c src/lab/reconf_balancer.h \
+	src/lab/reconf_forecast.c src/lab/reconf_forecast.h \
 	src/lab/reconf_scene.c src/lab/reconf_scene.h \
 	src/lab/record.c src/lab/record.h \
 	src/lab/run.c src/lab/run.h \

@@ -404,6 +404,7 @@ static void finish(struct cluster *c)
 	for (uint32_t s = 0; c->balancer && s < c->plan->web.sites; s++) {
 		reconf_moves_add(&r->moves, &c->balancer[s].moves);
 		r->scan_reads += c->balancer[s].scan_reads;
+		r->foreseen[s] = c->balancer[s].foreseen;
 	}
 }
 

@@ -60,7 +60,8 @@ struct reconf_run {
 	/* Nodes that spent 9/10 of an interval's CPU time, of the first intervals. */
 	uint32_t intervals;
 	uint8_t busy[RECONF_SERIES_MAX];
-	uint8_t has[RECONF_SERIES_MAX][WEB_SITES_MAX]; /* nodes of each site, at its end */
+	uint8_t has[RECONF_SERIES_MAX][WEB_SITES_MAX];	/* nodes of each site, at its end */
+	struct reconf_foreseen foreseen[WEB_SITES_MAX]; /* of each balancer */
 	int64_t changed_ns; /* of the last interval in which they changed: its end, from warm-up */
 };
 

@@ -60,6 +60,17 @@ static uint32_t load_of(const struct load_record *r)
 	return r->cpus ? r->running * 1000 / r->cpus : 0;
 }
 
+/* As src/cluster/reconf.c has it. */
+static uint32_t load_of_window(const struct load_window *w)
+{
+	int index = load_window_index(w);
+	uint32_t tasks = load_of(&w->newest);
+
+	if (index < 0)
+		return tasks;
+	return index < 1000 || tasks < (uint32_t)index ? (uint32_t)index : tasks;
+}
+
 static void show(struct reconf_balancer *b, struct mono now)
 {
 	for (uint32_t i = 0; i < b->nodes; i++) {
@@ -72,6 +83,10 @@ static void show(struct reconf_balancer *b, struct mono now)
 		n->service = service < b->services ? (uint16_t)service : DECIDE_NO_SERVICE;
 		n->known = b->load[i].beat != 0;
 		n->load = load_of(&b->load[i]);
+		if (b->rules->window_ns && n->known) {
+			load_window_add(&b->window[i], &b->load[i], b->rules->window_ns);
+			n->load = load_of_window(&b->window[i]);
+		}
 		b->in.node[i].word = b->word[i];
 		b->in.node[i].load = n->load;
 		b->serves[i] = service == b->service;
@@ -79,13 +94,51 @@ static void show(struct reconf_balancer *b, struct mono now)
 	b->shown = true;
 }
 
+/* --- what was foreseen ------------------------------------------------------------ */
+
+/* The loads after a move are seen so many T after it, as in the history of resexd(8). */
+enum { SEEN_AFTER = 5 };
+
+static void foresee(struct reconf_balancer *b, const struct decide_plan *p, struct mono now)
+{
+	struct reconf_foreseen *f = &b->foreseen;
+
+	if (f->decided || p->why == DECIDE_MOVE_HOME)
+		return;
+	*f = (struct reconf_foreseen){ .decided = true,
+				       .step = p->step[0],
+				       .taker_before = p->taker_before,
+				       .donor_before = p->donor_before,
+				       .taker_after = p->taker_after,
+				       .donor_after = p->donor_after,
+				       .at = now };
+}
+
+static void look_back(struct reconf_balancer *b, struct mono now)
+{
+	struct reconf_foreseen *f = &b->foreseen;
+
+	if (!f->decided || f->seen ||
+	    mono_sub(now, f->at) < SEEN_AFTER * b->rules->checks * b->rules->scan_ns)
+		return;
+	f->seen = true;
+	f->taker_seen = decide_load(&b->decide, &b->view, f->step.taker);
+	f->donor_seen = decide_load(&b->decide, &b->view, f->step.donor);
+}
+
 /* --- moves ------------------------------------------------------------------------ */
 
-static void ended(struct reconf_balancer *b)
+static void ended(struct reconf_balancer *b, struct mono now)
 {
 	enum move_result r = move_result(&b->move);
+	struct reconf_foreseen *f = &b->foreseen;
 
 	b->moves.result[r]++;
+	if (f->decided && !f->made) {
+		f->made = r == MOVE_MOVED;
+		f->decided = f->made;
+		f->at = now;
+	}
 	if (r != MOVE_MOVED)
 		return;
 	b->moves.moved++;
@@ -112,7 +165,7 @@ static void step_move(struct reconf_balancer *b, const struct step_event *ev, st
 	for (uint32_t i = before; i < out->n; i++)
 		b->ops[out->op[i].kind]++;
 	if ((asks || !idle) && move_state(&b->move) == MOVE_IDLE)
-		ended(b);
+		ended(b, now);
 }
 
 static void ask(struct reconf_balancer *b, uint32_t service, const struct move_wish *wish,
@@ -133,6 +186,7 @@ static void look(struct reconf_balancer *b, struct mono now, struct step_out *ou
 	struct move_wish wish;
 
 	show(b, now);
+	look_back(b, now);
 	decide_seen(&b->decide, &b->view, now);
 	counter_check(c, decide_high(&b->decide, &b->view, b->service));
 	if (move_state(&b->move) != MOVE_IDLE)
@@ -148,6 +202,9 @@ static void look(struct reconf_balancer *b, struct mono now, struct step_out *ou
 	b->moves.why[plan.why]++;
 	decide_asked(&b->decide, b->service, &plan, now);
 	if (!plan.steps)
+		return;
+	foresee(b, &plan, now);
+	if (b->rules->observe >> b->service & 1)
 		return;
 	b->asked_why = plan.why;
 	/* Who takes in the first step of a chain has no high load. */

@@ -12,6 +12,7 @@
 #define RESEX_LAB_RECONF_BALANCER_H
 
 #include "resex/load_abi.h"
+#include "src/load/index.h"
 #include "src/reconf/decide.h"
 #include "src/reconf/move.h"
 
@@ -37,7 +38,13 @@ struct reconf_rules {
 	uint32_t high, low; /* of each service */
 	struct reconf_service service[RECONF_BALANCER_SERVICES_MAX];
 	uint64_t may[RECONF_BALANCER_NODES_MAX]; /* bit i: service i can be served; 0: all can */
-	bool paper;				 /* ask without a wish: decide() has no say */
+	/*
+	 * A load is of an interval that is so long, and of tasks only above 1000, as resexd(8) has
+	 * it; 0: it is of the tasks of the newest record.
+	 */
+	int64_t window_ns;
+	uint64_t observe; /* bit i: the balancer of service i asks for no move: mode observe */
+	bool paper;	  /* ask without a wish: decide() has no say */
 };
 
 struct reconf_moves {
@@ -47,6 +54,18 @@ struct reconf_moves {
 	uint64_t ops[STEP_FAA + 1], ops_most[STEP_FAA + 1];
 	uint64_t swept; /* of moved: those with a sweep */
 	uint64_t again; /* of moved: the node had come within rest_ns, and did not go home */
+};
+
+/*
+ * The first move for load that a balancer made, or would make in mode observe, and the loads 5 T
+ * later.
+ */
+struct reconf_foreseen {
+	bool decided, made, seen;
+	struct decide_step step;
+	uint32_t taker_before, donor_before, taker_after, donor_after; /* as predicted */
+	struct mono at;			 /* it was decided then; or the move had ended */
+	uint32_t taker_seen, donor_seen; /* as decide_load() */
 };
 
 struct reconf_balancer {
@@ -69,6 +88,8 @@ struct reconf_balancer {
 	struct mono came[RECONF_BALANCER_NODES_MAX]; /* when a scan showed its newest move */
 	uint64_t ops[STEP_FAA + 1];		     /* of the current move */
 	uint64_t scan_reads;
+	struct load_window window[RECONF_BALANCER_NODES_MAX];
+	struct reconf_foreseen foreseen;
 	struct reconf_moves moves;
 };
 

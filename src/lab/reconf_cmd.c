@@ -53,6 +53,9 @@ static int run(const struct reconf_options *o, struct reconf_all *a)
 	}
 	for (uint32_t i = 0; !rc && i < RECONF_SCENES; i++)
 		rc = reconf_stage(&p, (enum reconf_scene)i, o->seeds, &a->scene[i]);
+	p.progress = NULL;
+	if (!rc)
+		rc = reconf_forecast_all(&p, RECONF_FORECASTS * o->seeds, &a->forecasts);
 	if (person)
 		fprintf(stderr, "\r%30s\r", "");
 	if (!rc)

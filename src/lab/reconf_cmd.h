@@ -10,9 +10,15 @@
 
 #include "src/lab/lab_cmd.h"
 #include "src/lab/reconf.h"
+#include "src/lab/reconf_forecast.h"
 #include "src/lab/reconf_scene.h"
 
-enum { RECONF_BURSTS_MAX = 16, RECONF_CLUSTERS_MAX = 2, RECONF_EQUALS = 2 };
+enum {
+	RECONF_BURSTS_MAX = 16,
+	RECONF_CLUSTERS_MAX = 2,
+	RECONF_EQUALS = 2,
+	RECONF_FORECASTS = 20, /* of each seed */
+};
 
 struct reconf_shares {
 	uint32_t sites, share[WEB_SITES_MAX];
@@ -33,6 +39,7 @@ struct reconf_all {
 	struct reconf_point of[RECONF_CLUSTERS_MAX][RECONF_BURSTS_MAX];
 	struct reconf_point equal[RECONF_EQUALS]; /* bursts of 1 and of 64, last cluster */
 	struct reconf_staged scene[RECONF_SCENES];
+	struct reconf_forecasts forecasts;
 };
 
 /* Fill o. -1: go on; else the exit code: help was printed, or the error was. */

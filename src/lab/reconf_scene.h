@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reconf_scene: what priorities and chains are for, on the SIMULATED cluster of reconf.h: sites that
- * have few clients each, and then some of them many, at once. A scene is run in several variants,
- * with the same requests.
+ * reconf_scene: what priorities and chains are for, on the SIMULATED cluster of reconf.h: sites
+ * that have few clients each, and then some of them many, at once. A scene is run in several
+ * variants, with the same requests.
  */
 #ifndef RESEX_LAB_RECONF_SCENE_H
 #define RESEX_LAB_RECONF_SCENE_H

@@ -173,6 +173,19 @@ static json_t *scene_json(const struct reconf_staged *s)
 	return rows;
 }
 
+static json_t *errors_json(const struct reconf_errors *e)
+{
+	return json_pack("{s:f,s:f,s:f,s:f,s:f}", "within_20_percent", e->near / 1000.0, "half",
+			 e->half / 1000.0, "nine_tenths", e->nine_tenths / 1000.0, "most",
+			 e->most / 1000.0, "others_too_high", e->above / 1000.0);
+}
+
+static json_t *forecasts_json(const struct reconf_forecasts *f)
+{
+	return json_pack("{s:i,s:i,s:o,s:o}", "moves", (int)f->n, "clusters", (int)f->drawn,
+			 "taker", errors_json(&f->taker), "donor", errors_json(&f->donor));
+}
+
 static json_t *tps_of(const struct reconf_point *p, enum reconf_mode m)
 {
 	return json_real((double)p->tps[m] / 1000);
@@ -204,6 +217,7 @@ json_t *reconf_json(const struct reconf_options *o, const struct reconf_all *a)
 	json_object_set_new(all, "equal", rows_of(a->equal, RECONF_EQUALS));
 	json_object_set_new(all, "qos", scene_json(&a->scene[RECONF_QOS]));
 	json_object_set_new(all, "chains", scene_json(&a->scene[RECONF_CHAINS]));
+	json_object_set_new(all, "forecasts", forecasts_json(&a->forecasts));
 	json_object_set_new(all, "move", move_json(&moves));
 	return all;
 }
@@ -249,6 +263,12 @@ static void print_scene(const struct reconf_staged *s, const json_t *variants)
 	cols[n] = (struct column){ "UNTIL-MS", "changed_ms", 0 };
 	table_print(stdout, rows, cols);
 	json_decref(rows);
+}
+
+static void print_errors(const char *whose, const struct reconf_errors *e)
+{
+	printf("%s: %.1f %% within 20 %%; half within %.1f %%, nine tenths within %.1f %%\n", whose,
+	       e->near / 10.0, e->half / 10.0, e->nine_tenths / 10.0);
 }
 
 static void print_move(const struct reconf_moves *m)
@@ -305,6 +325,10 @@ void reconf_print(const struct reconf_options *o, const struct reconf_all *a, co
 	puts("\nChains: the taker gets 60 clients; idle's nodes may serve only between, and those "
 	     "only the taker");
 	print_scene(&a->scene[RECONF_CHAINS], json_object_get(all, "chains"));
+	printf("\nPredictions in mode observe, of what %u moves brought in mode act:\n",
+	       a->forecasts.n);
+	print_errors("the taker's load", &a->forecasts.taker);
+	print_errors("the donor's load", &a->forecasts.donor);
 	all_moves(o, a, &moves);
 	print_move(&moves);
 }

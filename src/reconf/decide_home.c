@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * decide_home: the rule HOME of decide.h: which node goes home while moves for load are frozen. First
- * each service gets back its share of nodes, then its own nodes for those of other capacity that it
- * has instead. decide.c asks it for each service.
+ * decide_home: the rule HOME of decide.h: which node goes home while moves for load are frozen.
+ * First each service gets back its share of nodes, then its own nodes for those of other capacity
+ * that it has instead. decide.c asks it for each service.
  */
 #include "src/reconf/decide_priv.h"
 

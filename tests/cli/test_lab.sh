@@ -156,6 +156,8 @@ that 'QoS and chains' member '[v["variant"] for v in o["chains"]] == ["rigid", "
  o["qos"][2]["variant"] == "priority" and o["qos"][2]["high"]["tps"] > 2 * o["qos"][0]["high"]["tps"] and
  o["qos"][2]["low"]["nodes"] == 1 and o["chains"][3]["taker"]["nodes"] > o["chains"][2]["taker"]["nodes"] and
  0 < o["qos"][2]["changed_ms"] < 50'
+that 'predictions' member 'o["forecasts"]["moves"] == 20 <= o["forecasts"]["clusters"] and
+ all(o["forecasts"][k]["within_20_percent"] >= 0.8 and o["forecasts"][k]["half"] < 0.2 for k in ("taker", "donor"))'
 fails 2 resex-lab 'priority 8: give numbers from 0 to 7' lab reconf -P 8
 fails 2 resex-lab 'minimum 0: give numbers from 1' lab reconf -M 0
 fails 2 resex-lab 'minimum 3 of site 2: it has only 2 of --shares' lab reconf -k 2:2 -M 1:3

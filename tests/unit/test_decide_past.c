@@ -352,6 +352,16 @@ TEST(home__not_below_minimum_or_guarantee_nor_above_maximum)
 	assert_int_equal(ask(&r, A), DECIDE_FROZEN);
 }
 
+TEST(home__nobody_above_its_share__nothing_goes)
+{
+	struct rig r;
+
+	begin_frozen(&r);
+	r.v.service[B].share = r.v.service[C].share = 3;
+	assert_int_equal(decide(&r.d, &r.v, A, false, r.now, &r.p), 0);
+	assert_int_equal(r.p.why, DECIDE_CALM);
+}
+
 TEST(home__of_the_donors_nodes__own_ones_of_the_taker_come_first)
 {
 	struct rig r;
