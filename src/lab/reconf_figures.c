@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * reconf_figures: data of figures 10, 15 and 16 of the paper, and of scenes, of the SIMULATED clusters that were
- * run, each a file of columns that gnuplot draws. reconf_cmd.c calls it for --figures.
+ * reconf_figures: data of figures 10, 15 and 16 of the paper, and of scenes, of the SIMULATED
+ * clusters that were run, each a file of columns that gnuplot draws. reconf_cmd.c calls it for
+ * --figures.
  */
 #include <stdio.h>
 

@@ -54,7 +54,7 @@ static const struct scene {
 			{ "without chains", RECONF_MOVES, { { 1, 0, 0, 0 } }, false, DECIDE_CHAIN },
 			{ "chains", RECONF_MOVES, { { 1, 0, 0, 0 } }, false, 0 },
 		},
-		/* The idle site's nodes go to the one between, and those of that one to the taker. */
+		/* The idle site's nodes go to the one between, and that one's to the taker. */
 		.may = { ALL, 1 << 0 | 1 << 1, 1 << 1 | 1 << 2 },
 	},
 };
