@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * reconf_forecast: how good predictions of loads are, on SIMULATED clusters (reconf.h) that are
- * drawn: sites, nodes, their CPUs, and clients that stay as they are. Each cluster is run twice with
- * the same requests: in mode observe, which predicts what its first move would bring, and in mode
- * act, which makes it. Nothing else is moved.
+ * drawn: sites, nodes, their CPUs, and clients that stay as they are. Each cluster is run twice
+ * with the same requests: in mode observe, which predicts what its first move would bring, and in
+ * mode act, which makes it. Nothing else is moved.
  */
 #ifndef RESEX_LAB_RECONF_FORECAST_H
 #define RESEX_LAB_RECONF_FORECAST_H
