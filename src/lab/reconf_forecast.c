@@ -31,6 +31,7 @@ static void draw_plan(const struct reconf_plan *from, uint64_t seed, struct reco
 	reconf_plan_shares(p, share, sites);
 	reconf_plan_times(p, SCAN_MS * NS_PER_MS, CHECKS);
 	p->rules.window_ns = WINDOW_SCANS * p->rules.scan_ns;
+	memset(p->rules.may, 0, sizeof(p->rules.may));
 	p->web.seed = seed;
 	p->web.site_burst = 0;
 	p->web.clients = 0;
