@@ -72,6 +72,9 @@ TEST(qos__two_bursts_at_once__the_higher_priority_gets_the_nodes)
 	assert_nodes("priority", 5, 1, 1, 1);
 	assert_in_range(of("priority", "rigid", HIGH), 2400, 2550);
 	assert_in_range(of("priority", "rigid", LOW), 490, 550);
+	/* It has them two moves later. */
+	assert_true(variant("alike")->changed_ns > 0);
+	assert_true(variant("priority")->changed_ns > variant("alike")->changed_ns);
 	/* Not more than the higher one may have, or the lower one must keep. */
 	assert_nodes("priority, low has minimum 2", 4, 2, 1, 1);
 	assert_nodes("priority, high has maximum 4", 4, 2, 1, 1);
