@@ -158,6 +158,7 @@ static void look_at_node(struct reconf *r, const struct cluster *c, uint32_t i,
 	if (hostset_has(members, n->host) && !s.word_known)
 		r->unread = s.host;
 	*d = (struct decide_node){ .service = place_of(r, s.service),
+				   .home = n->service ? r->place[n->service] : DECIDE_NO_SERVICE,
 				   .alive = hostset_has(members, n->host),
 				   .fixed = r->over.fixed[i] || is_pending(&s),
 				   .known = s.state == CLUSTER_NODE_FRESH && b.known,

@@ -10,6 +10,8 @@ liblab_a_SOURCES = \
 	src/lab/reconf.c src/lab/reconf.h \
 	src/lab/reconf_all.c \
 	src/lab/reconf_balancer.c src/lab/reconf_balancer.h \
+	src/lab/reconf_forecast.c src/lab/reconf_forecast.h \
+	src/lab/reconf_scene.c src/lab/reconf_scene.h \
 	src/lab/record.c src/lab/record.h \
 	src/lab/run.c src/lab/run.h \
 	src/lab/scenario.c src/lab/scenario.h \
@@ -33,6 +35,7 @@ resex_lab_SOURCES = \
 	src/lab/main.c \
 	src/lab/reconf_cmd.c src/lab/reconf_cmd.h \
 	src/lab/reconf_figures.c \
+	src/lab/reconf_lists.c \
 	src/lab/reconf_options.c \
 	src/lab/reconf_show.c
 resex_lab_LDADD = liblab.a libreconf.a libload.a libshared.a libtransport.a libsim.a libutil.a libcore.a \

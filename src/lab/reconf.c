@@ -86,11 +86,10 @@ void reconf_plan_default(struct reconf_plan *p)
 		.tick_ns = NS_PER_MS,
 		.there_ns = 12 * 1000,
 		.back_ns = 12 * 1000,
-		.rules = { .decide = { .margin = 250, .budget = 16 },
-			   .minimum = 1,
-			   .high = 2000,
-			   .low = 1000 },
+		.rules = { .decide = { .margin = 250, .budget = 16 }, .high = 2000, .low = 1000 },
 	};
+	for (uint32_t i = 0; i < WEB_SITES_MAX; i++)
+		p->rules.service[i].minimum = 1;
 	reconf_plan_shares(p, share, 4);
 	reconf_plan_times(p, NS_PER_MS, 3);
 }
@@ -101,12 +100,14 @@ void reconf_plan_default(struct reconf_plan *p)
 static bool serves(const struct cluster *c, uint32_t site, uint32_t node)
 {
 	uint32_t nodes = c->plan->web.nodes;
+	uint64_t may = c->plan->rules.may[node];
 
 	switch (c->mode) {
 	case RECONF_RIGID:
 		return node - c->first[site] < c->plan->share[site];
 	case RECONF_OVER:
-		return (node + nodes - c->first[site]) % nodes < c->plan->over;
+		return (node + nodes - c->first[site]) % nodes < c->plan->over &&
+		       (!may || may >> site & 1);
 	default:
 		return c->balancer[site].serves[node];
 	}
@@ -116,7 +117,7 @@ static void count_rounds(struct cluster *c, int64_t now)
 {
 	uint64_t round = (uint64_t)c->plan->web.site_burst * c->plan->web.sites;
 
-	if (c->asked++ % round || now < c->plan->web.warmup_ns)
+	if (!round || c->asked++ % round || now < c->plan->web.warmup_ns)
 		return;
 	if (!c->from_ns) {
 		c->from_ns = now;
@@ -126,25 +127,52 @@ static void count_rounds(struct cluster *c, int64_t now)
 	c->to_asked = c->asked;
 }
 
-/* The node that has least of the site's requests under way; of equals, one after the other. */
+static uint32_t cpus_of(const struct reconf_plan *p, uint32_t node)
+{
+	return p->web.node_cpus[node] ? p->web.node_cpus[node] : p->web.cpus;
+}
+
+/*
+ * The node that has least of the site's requests under way for each of its CPUs; of equals, one
+ * after the other.
+ */
 static uint32_t choose(void *arg, const struct web *w, uint32_t frontend, uint32_t site,
 		       int64_t now)
 {
 	struct cluster *c = arg;
-	uint32_t best = UINT32_MAX, least = UINT32_MAX, nodes = c->plan->web.nodes;
+	uint32_t best = UINT32_MAX, nodes = c->plan->web.nodes, of_cpus = 1;
+	uint64_t least = UINT64_MAX / WEB_CPUS_MAX;
 
 	(void)frontend; /* all know what the site's balancer knows */
 	count_rounds(c, now);
 	for (uint32_t k = 0; k < nodes; k++) {
 		uint32_t node = (c->turn[site] + k) % nodes, own = web_site_own(w, site, node);
+		uint32_t cpus = cpus_of(c->plan, node);
 
-		if (!serves(c, site, node) || own >= least)
+		if (!serves(c, site, node) || own * of_cpus >= least * cpus)
 			continue;
 		least = own;
+		of_cpus = cpus;
 		best = node;
 	}
 	c->turn[site] = best + 1;
 	return best;
+}
+
+/* Clients of their own: the first ones have the first site. */
+static uint32_t site_of(void *arg, uint32_t client, int64_t now, int64_t *until)
+{
+	const struct reconf_plan *p = ((const struct cluster *)arg)->plan;
+	bool calm = now < p->web.warmup_ns;
+	const uint32_t *clients = calm ? p->calm : p->busy;
+
+	*until = calm ? p->web.warmup_ns : INT64_MAX;
+	for (uint32_t s = 0; s < p->web.sites; s++) {
+		if (client < clients[s])
+			return s;
+		client -= clients[s];
+	}
+	return WEB_NO_SITE;
 }
 
 /* --- hosts ------------------------------------------------------------------------ */
@@ -201,16 +229,37 @@ static void sampled(void *arg, uint32_t node, const struct load_record *r)
 	memcpy(words_load_of(c->words, (uint16_t)(node + 1)), r, sizeof(*r));
 }
 
+/* Which site each node has, by its word. */
+static void count_nodes(struct cluster *c, int64_t now)
+{
+	struct reconf_run *r = c->run;
+	uint8_t *has = r->has[r->intervals];
+
+	for (uint32_t i = 0; i < c->plan->web.nodes; i++) {
+		const uint64_t *words = words_of(c->words, (uint16_t)(i + 1));
+		uint32_t site = region_word_id(words[region_node_offset(0) / 8]) - 1u;
+
+		if (site < c->plan->web.sites)
+			has[site]++;
+	}
+	for (uint32_t s = 0; s < c->plan->web.sites; s++) {
+		if (has[s] != r->nodes[s])
+			r->changed_ns = now - c->plan->web.warmup_ns;
+		r->nodes[s] = has[s];
+	}
+}
+
 static void interval(void *arg, const uint64_t *part, int64_t now)
 {
 	struct cluster *c = arg;
 	struct reconf_run *r = c->run;
 
-	(void)now;
 	if (r->intervals == RECONF_SERIES_MAX)
 		return;
 	for (uint32_t i = 0; i < c->plan->web.nodes; i++)
 		r->busy[r->intervals] = (uint8_t)(r->busy[r->intervals] + (part[i] >= 900));
+	if (c->words)
+		count_nodes(c, now);
 	r->intervals++;
 }
 
@@ -249,7 +298,10 @@ static int open_balancers(struct cluster *c)
 {
 	const struct reconf_plan *p = c->plan;
 	uint64_t random = p->web.seed ^ 0x7265636f6e66;
+	uint32_t capacity[RECONF_NODES_MAX];
 
+	for (uint32_t i = 0; i < p->web.nodes; i++)
+		capacity[i] = cpus_of(p, i) * 1000 / p->web.cpus;
 	c->balancer = calloc(p->web.sites, sizeof(*c->balancer));
 	if (!c->balancer)
 		return -ENOMEM;
@@ -260,6 +312,7 @@ static int open_balancers(struct cluster *c)
 			.nodes = p->web.nodes,
 			.services = p->web.sites,
 			.share = p->share,
+			.capacity = capacity,
 			.host = (uint16_t)(first_host(c) + s),
 			.first = first_host(c),
 			.begin_ns = (int64_t)(random_next(&random) % (uint64_t)p->rules.scan_ns),
@@ -273,18 +326,52 @@ static int open_balancers(struct cluster *c)
 
 /* --- the run ---------------------------------------------------------------------- */
 
+static bool valid_service(const struct reconf_plan *p, uint32_t i)
+{
+	const struct reconf_service *s = &p->rules.service[i];
+	uint32_t maximum = s->maximum ? s->maximum : p->web.nodes;
+
+	return s->minimum && s->minimum <= p->share[i] && s->minimum <= maximum &&
+	       s->guarantee <= maximum && s->priority <= DECIDE_PRIORITY_MAX;
+}
+
+/* Clients of their own: they are there, and without bursts. */
+static bool valid_clients(const struct reconf_plan *p)
+{
+	uint32_t calm = 0, busy = 0;
+
+	for (uint32_t i = 0; i < p->web.sites; i++) {
+		calm += p->calm[i];
+		busy += p->busy[i];
+	}
+	return p->web.site_burst ? !busy : busy && calm <= p->web.clients && busy <= p->web.clients;
+}
+
+static bool valid_nodes(const struct reconf_plan *p)
+{
+	uint32_t node = 0;
+
+	for (uint32_t s = 0; s < p->web.sites; s++)
+		for (uint32_t k = 0; k < p->share[s] && node < p->web.nodes; k++, node++)
+			if (p->rules.may[node] && !(p->rules.may[node] >> s & 1))
+				return false;
+	return node == p->web.nodes;
+}
+
 static bool valid(const struct reconf_plan *p)
 {
-	uint32_t sum = 0, shares = 1;
+	uint32_t sum = 0;
 
-	if (!p->web.sites || p->web.sites > WEB_SITES_MAX || p->web.nodes > RECONF_NODES_MAX)
+	if (!p->web.sites || p->web.sites > WEB_SITES_MAX || p->web.nodes > RECONF_NODES_MAX ||
+	    !p->web.cpus)
 		return false;
 	for (uint32_t i = 0; i < p->web.sites; i++) {
+		if (!valid_service(p, i))
+			return false;
 		sum += p->share[i];
-		shares = shares && p->share[i] >= p->rules.minimum;
 	}
-	return shares && sum == p->web.nodes && p->over && p->over <= sum && p->web.site_burst &&
-	       p->rules.minimum && p->rules.scan_ns > p->there_ns + p->back_ns &&
+	return sum == p->web.nodes && valid_nodes(p) && valid_clients(p) && p->over &&
+	       p->over <= sum && p->rules.scan_ns > p->there_ns + p->back_ns &&
 	       p->rules.low < p->rules.high && p->rules.decide.budget && p->tick_ns > 0;
 }
 
@@ -306,18 +393,6 @@ void reconf_moves_add(struct reconf_moves *sum, const struct reconf_moves *m)
 	sum->again += m->again;
 }
 
-/* Which site each node has, by its word. */
-static void count_nodes(struct cluster *c)
-{
-	for (uint32_t i = 0; i < c->plan->web.nodes; i++) {
-		const uint64_t *words = words_of(c->words, (uint16_t)(i + 1));
-		uint32_t site = region_word_id(words[region_node_offset(0) / 8]) - 1u;
-
-		if (site < c->plan->web.sites)
-			c->run->nodes[site]++;
-	}
-}
-
 static void finish(struct cluster *c)
 {
 	struct reconf_run *r = c->run;
@@ -326,11 +401,10 @@ static void finish(struct cluster *c)
 	if (c->to_ns > c->from_ns && !c->plan->web.bursts_apart)
 		r->tps = (uint64_t)((unsigned __int128)(c->to_asked - c->from_asked) * 1000 *
 				    NS_PER_S / (uint64_t)(c->to_ns - c->from_ns));
-	if (c->words)
-		count_nodes(c);
 	for (uint32_t s = 0; c->balancer && s < c->plan->web.sites; s++) {
 		reconf_moves_add(&r->moves, &c->balancer[s].moves);
 		r->scan_reads += c->balancer[s].scan_reads;
+		r->foreseen[s] = c->balancer[s].foreseen;
 	}
 }
 
@@ -346,6 +420,9 @@ int reconf_run(const struct reconf_plan *p, enum reconf_mode mode, struct reconf
 	memset(r, 0, sizeof(*r));
 	for (uint32_t s = 1; s < web.sites; s++)
 		c.first[s] = c.first[s - 1] + p->share[s - 1];
+	memcpy(r->nodes, p->share, sizeof(r->nodes));
+	if (!web.site_burst)
+		ops.site = site_of;
 	if (mode == RECONF_MOVES) {
 		rc = open_words(&c);
 		if (!rc)

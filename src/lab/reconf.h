@@ -29,9 +29,18 @@ enum {
 };
 
 struct reconf_plan {
-	struct web_conf web;	       /* its nodes, sites and site_burst are of the plan */
+	/*
+	 * Its nodes, sites, site_burst and node_cpus are of the plan. The capacity of a node is by
+	 * its CPUs: 1000 for web.cpus of them.
+	 */
+	struct web_conf web;
 	uint32_t share[WEB_SITES_MAX]; /* nodes of each site; their sum is web.nodes */
 	uint32_t over;
+	/*
+	 * With site_burst 0: so many clients of each site send all its requests, before the warm-up
+	 * is over, and then. The other clients have nothing to ask for.
+	 */
+	uint32_t calm[WEB_SITES_MAX], busy[WEB_SITES_MAX];
 	int64_t tick_ns;	   /* between two samples of a node */
 	int64_t there_ns, back_ns; /* as in struct words_conf */
 	struct reconf_rules rules;
@@ -47,10 +56,13 @@ struct reconf_run {
 	uint64_t tps;
 	struct reconf_moves moves; /* of all balancers */
 	uint64_t scan_reads;
-	uint32_t nodes[WEB_SITES_MAX]; /* at the end, by their words */
+	uint32_t nodes[WEB_SITES_MAX]; /* of each site, at the end of the last interval */
 	/* Nodes that spent 9/10 of an interval's CPU time, of the first intervals. */
 	uint32_t intervals;
 	uint8_t busy[RECONF_SERIES_MAX];
+	uint8_t has[RECONF_SERIES_MAX][WEB_SITES_MAX];	/* nodes of each site, at its end */
+	struct reconf_foreseen foreseen[WEB_SITES_MAX]; /* of each balancer */
+	int64_t changed_ns; /* of the last interval in which they changed: its end, from warm-up */
 };
 
 /* The plan whose numbers resex-lab(1) lists: four sites of two nodes. */
@@ -74,6 +86,7 @@ struct reconf_point {
 	struct reconf_moves moves;	  /* of all seeds */
 	uint64_t scan_reads;		  /* of all seeds */
 	uint64_t allowed;		  /* moves of all seeds but for those home: by the budget */
+	uint32_t most_allowed;		  /* of one seed: such moves, 1/1000 of what is allowed */
 	uint32_t intervals;		  /* of the first seed, which is shown */
 	uint8_t busy[RECONF_MODES][RECONF_SERIES_MAX];
 };

@@ -25,8 +25,11 @@ static uint64_t allowed(const struct reconf_plan *p)
 }
 
 /* r: of all modes, with one seed. */
-static void add(struct reconf_point *s, const struct reconf_run *r, uint32_t nth)
+static void add(struct reconf_point *s, const struct reconf_plan *p, const struct reconf_run *r,
+		uint32_t nth)
 {
+	const struct reconf_moves *m = &r[RECONF_MOVES].moves;
+	uint32_t of_allowed = ratio(m->moved - m->home, allowed(p));
 	uint32_t of_over = ratio(r[RECONF_MOVES].tps, r[RECONF_OVER].tps);
 	uint32_t of_rigid = ratio(r[RECONF_MOVES].tps, r[RECONF_RIGID].tps);
 
@@ -36,15 +39,17 @@ static void add(struct reconf_point *s, const struct reconf_run *r, uint32_t nth
 		s->least_over = of_over;
 	if (!nth || of_rigid < s->least_rigid)
 		s->least_rigid = of_rigid;
-	reconf_moves_add(&s->moves, &r[RECONF_MOVES].moves);
+	if (of_allowed > s->most_allowed)
+		s->most_allowed = of_allowed;
+	reconf_moves_add(&s->moves, m);
 	s->scan_reads += r[RECONF_MOVES].scan_reads;
-	for (int m = 0; m < RECONF_MODES; m++)
-		s->tps[m] += r[m].tps;
+	for (int i = 0; i < RECONF_MODES; i++)
+		s->tps[i] += r[i].tps;
 	if (nth)
 		return;
 	s->intervals = r[RECONF_MOVES].intervals;
-	for (int m = 0; m < RECONF_MODES; m++)
-		memcpy(s->busy[m], r[m].busy, sizeof(s->busy[m]));
+	for (int i = 0; i < RECONF_MODES; i++)
+		memcpy(s->busy[i], r[i].busy, sizeof(s->busy[i]));
 }
 
 int reconf_point(const struct reconf_plan *plan, uint32_t burst, uint32_t seeds,
@@ -64,7 +69,7 @@ int reconf_point(const struct reconf_plan *plan, uint32_t burst, uint32_t seeds,
 			rc = reconf_run(&p, (enum reconf_mode)m, &r[m]);
 		}
 		if (!rc)
-			add(s, r, k);
+			add(s, &p, r, k);
 	}
 	s->allowed = seeds * allowed(plan);
 	if (!rc) {

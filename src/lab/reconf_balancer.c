@@ -60,6 +60,17 @@ static uint32_t load_of(const struct load_record *r)
 	return r->cpus ? r->running * 1000 / r->cpus : 0;
 }
 
+/* As src/cluster/reconf.c has it. */
+static uint32_t load_of_window(const struct load_window *w)
+{
+	int index = load_window_index(w);
+	uint32_t tasks = load_of(&w->newest);
+
+	if (index < 0)
+		return tasks;
+	return index < 1000 || tasks < (uint32_t)index ? (uint32_t)index : tasks;
+}
+
 static void show(struct reconf_balancer *b, struct mono now)
 {
 	for (uint32_t i = 0; i < b->nodes; i++) {
@@ -72,6 +83,10 @@ static void show(struct reconf_balancer *b, struct mono now)
 		n->service = service < b->services ? (uint16_t)service : DECIDE_NO_SERVICE;
 		n->known = b->load[i].beat != 0;
 		n->load = load_of(&b->load[i]);
+		if (b->rules->window_ns && n->known) {
+			load_window_add(&b->window[i], &b->load[i], b->rules->window_ns);
+			n->load = load_of_window(&b->window[i]);
+		}
 		b->in.node[i].word = b->word[i];
 		b->in.node[i].load = n->load;
 		b->serves[i] = service == b->service;
@@ -79,13 +94,51 @@ static void show(struct reconf_balancer *b, struct mono now)
 	b->shown = true;
 }
 
+/* --- what was foreseen ------------------------------------------------------------ */
+
+/* The loads after a move are seen so many T after it, as in the history of resexd(8). */
+enum { SEEN_AFTER = 5 };
+
+static void foresee(struct reconf_balancer *b, const struct decide_plan *p, struct mono now)
+{
+	struct reconf_foreseen *f = &b->foreseen;
+
+	if (f->decided || p->why == DECIDE_MOVE_HOME)
+		return;
+	*f = (struct reconf_foreseen){ .decided = true,
+				       .step = p->step[0],
+				       .taker_before = p->taker_before,
+				       .donor_before = p->donor_before,
+				       .taker_after = p->taker_after,
+				       .donor_after = p->donor_after,
+				       .at = now };
+}
+
+static void look_back(struct reconf_balancer *b, struct mono now)
+{
+	struct reconf_foreseen *f = &b->foreseen;
+
+	if (!f->decided || f->seen ||
+	    mono_sub(now, f->at) < SEEN_AFTER * b->rules->checks * b->rules->scan_ns)
+		return;
+	f->seen = true;
+	f->taker_seen = decide_load(&b->decide, &b->view, f->step.taker);
+	f->donor_seen = decide_load(&b->decide, &b->view, f->step.donor);
+}
+
 /* --- moves ------------------------------------------------------------------------ */
 
-static void ended(struct reconf_balancer *b)
+static void ended(struct reconf_balancer *b, struct mono now)
 {
 	enum move_result r = move_result(&b->move);
+	struct reconf_foreseen *f = &b->foreseen;
 
 	b->moves.result[r]++;
+	if (f->decided && !f->made) {
+		f->made = r == MOVE_MOVED;
+		f->decided = f->made;
+		f->at = now;
+	}
 	if (r != MOVE_MOVED)
 		return;
 	b->moves.moved++;
@@ -112,7 +165,7 @@ static void step_move(struct reconf_balancer *b, const struct step_event *ev, st
 	for (uint32_t i = before; i < out->n; i++)
 		b->ops[out->op[i].kind]++;
 	if ((asks || !idle) && move_state(&b->move) == MOVE_IDLE)
-		ended(b);
+		ended(b, now);
 }
 
 static void ask(struct reconf_balancer *b, uint32_t service, const struct move_wish *wish,
@@ -133,6 +186,7 @@ static void look(struct reconf_balancer *b, struct mono now, struct step_out *ou
 	struct move_wish wish;
 
 	show(b, now);
+	look_back(b, now);
 	decide_seen(&b->decide, &b->view, now);
 	counter_check(c, decide_high(&b->decide, &b->view, b->service));
 	if (move_state(&b->move) != MOVE_IDLE)
@@ -148,6 +202,9 @@ static void look(struct reconf_balancer *b, struct mono now, struct step_out *ou
 	b->moves.why[plan.why]++;
 	decide_asked(&b->decide, b->service, &plan, now);
 	if (!plan.steps)
+		return;
+	foresee(b, &plan, now);
+	if (b->rules->observe >> b->service & 1)
 		return;
 	b->asked_why = plan.why;
 	/* Who takes in the first step of a chain has no high load. */
@@ -184,6 +241,26 @@ struct mono reconf_balancer_due(const struct reconf_balancer *b)
 	return mono_earlier(b->next, move_due(&b->move));
 }
 
+/* As cluster.json has them: the share is the nodes of the beginning, within the other numbers. */
+static struct decide_service service_of(const struct reconf_balancer_conf *c, uint32_t i)
+{
+	const struct reconf_service *s = &c->rules->service[i];
+	struct decide_service d = { .minimum = s->minimum,
+				    .guarantee = s->guarantee < s->minimum ? s->minimum
+									   : s->guarantee,
+				    .share = c->share[i],
+				    .maximum = s->maximum ? s->maximum : c->nodes,
+				    .priority = s->priority,
+				    .high = c->rules->high,
+				    .low = c->rules->low };
+
+	if (d.share < d.guarantee)
+		d.share = d.guarantee;
+	if (d.share > d.maximum)
+		d.share = d.maximum;
+	return d;
+}
+
 void reconf_balancer_init(struct reconf_balancer *b, const struct reconf_balancer_conf *c)
 {
 	const struct reconf_rules *r = c->rules;
@@ -205,25 +282,22 @@ void reconf_balancer_init(struct reconf_balancer *b, const struct reconf_balance
 		b->came[i].ns = -NS_PER_S * 3600; /* long ago */
 	b->view.nodes = b->in.nodes = c->nodes;
 	b->view.services = b->in.services = c->services;
-	for (uint32_t s = 0, i = 0; s < c->services; s++) {
-		b->view.service[s] = (struct decide_service){ .minimum = r->minimum,
-							      .guarantee = r->minimum,
-							      .share = c->share[s],
-							      .maximum = c->nodes,
-							      .high = r->high,
-							      .low = r->low };
-		b->in.service[s] = (struct move_service){ .id = (uint16_t)(s + 1),
-							  .minimum = r->minimum };
-		hostset_set(&b->in.service[s].balancers, c->first + s, true);
-		for (uint32_t k = 0; k < c->share[s]; k++, i++)
-			b->serves[i] = s == c->service;
-	}
 	for (uint32_t i = 0; i < c->nodes; i++) {
 		b->view.node[i] = (struct decide_node){ .service = DECIDE_NO_SERVICE,
 							.alive = true,
-							.capacity = 1000,
-							.may = UINT64_MAX };
+							.capacity = c->capacity[i],
+							.may = r->may[i] ? r->may[i] : UINT64_MAX };
 		b->in.node[i] = (struct move_node){ .host = (uint16_t)(i + 1), .alive = true };
+	}
+	for (uint32_t s = 0, i = 0; s < c->services; s++) {
+		b->view.service[s] = service_of(c, s);
+		b->in.service[s] = (struct move_service){ .id = (uint16_t)(s + 1),
+							  .minimum = r->service[s].minimum };
+		hostset_set(&b->in.service[s].balancers, c->first + s, true);
+		for (uint32_t k = 0; k < c->share[s]; k++, i++) {
+			b->serves[i] = s == c->service;
+			b->view.node[i].home = (uint16_t)s;
+		}
 	}
 	decide_init(&b->decide, &r->decide);
 	move_init(&b->move, &conf, &b->in, b->lock, b->counter);

@@ -34,7 +34,9 @@ static int run(const struct reconf_options *o, struct reconf_all *a)
 {
 	static const uint32_t equal[RECONF_EQUALS] = { 1, 64 };
 	struct progress progress = {
-		.runs = RECONF_MODES * o->seeds * (o->clusters * o->bursts + RECONF_EQUALS),
+		.runs = o->seeds *
+			(RECONF_MODES * (o->clusters * o->bursts + RECONF_EQUALS) +
+			 reconf_scene_runs(RECONF_QOS) + reconf_scene_runs(RECONF_CHAINS)),
 	};
 	bool person = isatty(STDERR_FILENO);
 	struct reconf_plan p;
@@ -49,6 +51,11 @@ static int run(const struct reconf_options *o, struct reconf_all *a)
 		plan_of(o, o->clusters - 1, person ? &progress : NULL, &p);
 		rc = reconf_point(&p, equal[i], o->seeds, &a->equal[i]);
 	}
+	for (uint32_t i = 0; !rc && i < RECONF_SCENES; i++)
+		rc = reconf_stage(&p, (enum reconf_scene)i, o->seeds, &a->scene[i]);
+	p.progress = NULL;
+	if (!rc)
+		rc = reconf_forecast_all(&p, RECONF_FORECASTS * o->seeds, &a->forecasts);
 	if (person)
 		fprintf(stderr, "\r%30s\r", "");
 	if (!rc)

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * reconf_figures: data of figures 10, 15 and 16 of the paper, of the SIMULATED clusters that were
- * run, each a file of columns that gnuplot draws. reconf_cmd.c calls it for --figures.
+ * reconf_figures: data of figures 10, 15 and 16 of the paper, and of scenes, of the SIMULATED
+ * clusters that were run, each a file of columns that gnuplot draws. reconf_cmd.c calls it for
+ * --figures.
  */
 #include <stdio.h>
 
 #include "resex/exit.h"
 #include "src/lab/reconf_cmd.h"
+
+enum { SCENE_MS = 50 }; /* all moves are in it */
+
+static const char *const scene_names[] = { [RECONF_QOS] = "qos", [RECONF_CHAINS] = "chains" };
 
 static void heads(FILE *file, const char *x)
 {
@@ -57,7 +62,41 @@ static int busy(const struct reconf_options *o, const struct reconf_all *a, uint
 	return lab_figure_end(file, name, RESEX_OK);
 }
 
-static int script(const struct reconf_options *o)
+/* Nodes of each site over time, of the first seed: a block of columns for each variant. */
+static int scene(const struct reconf_options *o, const struct reconf_all *a, enum reconf_scene i)
+{
+	const struct reconf_staged *s = &a->scene[i];
+	FILE *file = lab_figure_begin(o->out.figures, scene_names[i], ".dat");
+
+	if (!file)
+		return RESEX_FAILURE;
+	lab_figure_head(file, "ms");
+	for (uint32_t v = 1; v < s->variants; v++)
+		for (uint32_t k = 0; k < s->sites; k++)
+			fprintf(file, " \"%s: %s\"", s->of[v].name, s->site[k]);
+	fputc('\n', file);
+	for (uint32_t t = 0; t < SCENE_MS && t < s->of[0].first.intervals; t++) {
+		fprintf(file, "%u", t + 1);
+		for (uint32_t v = 1; v < s->variants; v++)
+			for (uint32_t k = 0; k < s->sites; k++)
+				fprintf(file, " %u", s->of[v].first.has[t][k]);
+		fputc('\n', file);
+	}
+	return lab_figure_end(file, scene_names[i], RESEX_OK);
+}
+
+static void draw_scenes(const struct reconf_all *a, FILE *file)
+{
+	fputs("set style data steps\nset xlabel 'ms'\nset ylabel 'nodes (simulated)'\n", file);
+	for (int i = 0; i < RECONF_SCENES; i++)
+		fprintf(file,
+			"set output '%s.svg'\n"
+			"plot for [i=2:%u] '%s.dat' using 1:i title columnheader(i)\n",
+			scene_names[i], 1 + (a->scene[i].variants - 1) * a->scene[i].sites,
+			scene_names[i]);
+}
+
+static int script(const struct reconf_options *o, const struct reconf_all *a)
 {
 	FILE *file = lab_figure_begin(o->out.figures, "reconf.gp", "");
 
@@ -87,17 +126,20 @@ static int script(const struct reconf_options *o)
 				"columnheader(i)\n",
 				sites, o->burst[i], sites, o->burst[i]);
 	}
+	draw_scenes(a, file);
 	return lab_figure_end(file, "reconf.gp", RESEX_OK);
 }
 
 int reconf_figures(const struct reconf_options *o, const struct reconf_all *a)
 {
-	int rc = script(o);
+	int rc = script(o, a);
 
 	for (uint32_t c = 0; rc == RESEX_OK && c < o->clusters; c++) {
 		rc = throughput(o, a, c);
 		for (uint32_t i = 0; rc == RESEX_OK && i < o->bursts; i++)
 			rc = busy(o, a, c, i);
 	}
+	for (int i = 0; rc == RESEX_OK && i < RECONF_SCENES; i++)
+		rc = scene(o, a, (enum reconf_scene)i);
 	return rc;
 }

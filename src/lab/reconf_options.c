@@ -14,6 +14,12 @@ static const struct cmdline_row rows[] = {
 	{ 'b', "bursts", "LIST", "lengths of bursts (512,1024,2048,4096,8192,16384)" },
 	{ 'i', "apart", NULL, "each front-end has bursts of its own" },
 	{ 'v', "over", "NUMBER", "over-provisioned: nodes of each site (6, 5)" },
+	{ 'C', "cpus", "LIST", "CPUs of the nodes, one after the other (2)" },
+	{ 'O', "only", "LIST", "sites that each node may serve, as 12:23:0 (0: all)" },
+	{ 'P', "priority", "LIST", "of each site, 0 to 7 (0)" },
+	{ 'M', "minimum", "LIST", "nodes that each site keeps (1)" },
+	{ 'G', "guarantee", "LIST", "nodes that only a higher priority takes (the minimum)" },
+	{ 'X', "maximum", "LIST", "nodes of each site at most (all)" },
 	{ 'c', "clients", "NUMBER", "clients, closed loop (128)" },
 	{ 't', "scan", "US", "S: between two scans of a balancer (1000)" },
 	{ 'T', "checks", "NUMBER", "T: so many high loads in a row (3)" },
@@ -28,7 +34,7 @@ static const struct cmdline_row rows[] = {
 	{ 'd', "duration", "SECONDS", "simulated, measured (8)" },
 	{ 's', "seed", "NUMBER", "the first seed (1)" },
 	{ 'S', "seeds", "NUMBER", "runs with so many seeds (3)" },
-	{ 'o', "figures", "FOLDER", "write data of figures 10, 15 and 16 there, too" },
+	{ 'o', "figures", "FOLDER", "write data of figures there, too" },
 	{ 'j', "json", NULL, "print JSON" },
 	{ 'h', "help", NULL, "print this" },
 	{ 'V', "version", NULL, "print the version" },
@@ -66,6 +72,7 @@ static const struct {
 	{ "paper", 0 },
 	{ "backoff", DECIDE_BACKOFF },
 	{ "capacity", DECIDE_CAPACITY },
+	{ "chain", DECIDE_CHAIN },
 };
 
 enum { RULES = sizeof(rules) / sizeof(rules[0]) };
@@ -93,34 +100,12 @@ void reconf_options_plan(const struct reconf_options *o, uint32_t cluster, struc
 		p->over = o->over;
 }
 
-/*
- * Read a list of at most room numbers from 1 to most. The character apart is between two of them.
- * Returns the length of the list; 0: text is no such list.
- */
-static uint32_t numbers(const char *text, char apart, long most, uint32_t *list, uint32_t room)
-{
-	uint32_t n = 0;
-	char *end;
-
-	for (;; text = end + 1) {
-		long v = strtol(text, &end, 10);
-
-		if (end == text || v < 1 || v > most || n == room)
-			return 0;
-		list[n++] = (uint32_t)v;
-		if (!*end)
-			return n;
-		if (*end != apart)
-			return 0;
-	}
-}
-
 static int set_shares(struct reconf_options *o, const char *text)
 {
 	struct reconf_shares *s = &o->cluster[0];
 	uint32_t sum = 0;
 
-	s->sites = numbers(text, ':', RECONF_NODES_MAX, s->share, WEB_SITES_MAX);
+	s->sites = reconf_numbers(text, ':', 1, RECONF_NODES_MAX, s->share, WEB_SITES_MAX);
 	for (uint32_t i = 0; i < s->sites; i++)
 		sum += s->share[i];
 	o->clusters = 1;
@@ -133,7 +118,7 @@ static int set_shares(struct reconf_options *o, const char *text)
 
 static int set_bursts(struct reconf_options *o, const char *text)
 {
-	o->bursts = numbers(text, ',', 1000000, o->burst, RECONF_BURSTS_MAX);
+	o->bursts = reconf_numbers(text, ',', 1, 1000000, o->burst, RECONF_BURSTS_MAX);
 	if (o->bursts)
 		return -1;
 	return lab_refuse("--bursts %s: give up to %d lengths from 1 to 1000000, as 512,8192", text,
@@ -227,6 +212,18 @@ static int set_word(void *arg, int letter, const char *value)
 		return set_bursts(o, value);
 	case 'w':
 		return set_without(o, value);
+	case 'C':
+		return reconf_set_cpus(o, value);
+	case 'O':
+		return reconf_set_only(o, value);
+	case 'P':
+		return reconf_set_services(o, letter, "priority", value);
+	case 'M':
+		return reconf_set_services(o, letter, "minimum", value);
+	case 'G':
+		return reconf_set_services(o, letter, "guarantee", value);
+	case 'X':
+		return reconf_set_services(o, letter, "maximum", value);
 	default: /* 'i' */
 		o->plan.web.bursts_apart = true;
 		return -1;
@@ -239,6 +236,7 @@ static int check_together(const struct given *g)
 	struct reconf_rules *r = &o->plan.rules;
 	int64_t op_ns = o->plan.there_ns + o->plan.back_ns;
 	struct reconf_plan p;
+	int rc;
 
 	reconf_plan_times(&o->plan, g->scan_us * 1000, (uint32_t)g->checks);
 	if (g->rest_ms >= 0)
@@ -247,9 +245,12 @@ static int check_together(const struct given *g)
 		r->decide.freeze_ns = g->freeze_ms * NS_PER_MS;
 	for (uint32_t i = 0; i < o->clusters; i++) {
 		reconf_options_plan(o, i, &p);
-		if (p.over <= p.web.nodes)
-			continue;
-		return lab_refuse("--over %u: there are only %u nodes", o->over, p.web.nodes);
+		if (p.over > p.web.nodes)
+			return lab_refuse("--over %u: there are only %u nodes", o->over,
+					  p.web.nodes);
+		rc = reconf_check_lists(&p);
+		if (rc >= 0)
+			return rc;
 	}
 	if (r->low >= r->high)
 		return lab_refuse("--low %u: give less than --high, which is %u", r->low, r->high);
@@ -267,7 +268,7 @@ int reconf_options(struct reconf_options *o, int argc, char **argv)
 		.name = "reconf",
 		.does = "Move nodes between the sites of a SIMULATED cluster, by the load of each.",
 		.more = "Rules for --without: low gain rest budget reversal home backoff capacity "
-			"paper\n",
+			"chain paper\n",
 		.rows = rows,
 		.limits = limits,
 		.set_number = set_number,

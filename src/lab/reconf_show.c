@@ -58,15 +58,43 @@ static json_t *rows_of(const struct reconf_point *p, uint32_t n)
 	return rows;
 }
 
+static json_t *services_of(const struct reconf_plan *p)
+{
+	json_t *all = json_array();
+
+	for (uint32_t i = 0; i < p->web.sites; i++) {
+		const struct reconf_service *s = &p->rules.service[i];
+
+		json_array_append_new(all,
+				      json_pack("{s:i,s:i,s:i,s:i}", "minimum", (int)s->minimum,
+						"guarantee", (int)s->guarantee, "maximum",
+						(int)s->maximum, "priority", (int)s->priority));
+	}
+	return all;
+}
+
+static json_t *nodes_of(const struct reconf_plan *p)
+{
+	json_t *all = json_array();
+
+	for (uint32_t i = 0; i < p->web.nodes; i++)
+		json_array_append_new(all, json_pack("{s:i,s:I}", "cpus",
+						     (int)(p->web.node_cpus[i] ? p->web.node_cpus[i]
+									       : p->web.cpus),
+						     "only", (json_int_t)p->rules.may[i]));
+	return all;
+}
+
 static json_t *cluster_json(const struct reconf_options *o, const struct reconf_all *a, uint32_t c)
 {
 	struct reconf_plan p;
 	char text[64];
 
 	reconf_options_plan(o, c, &p);
-	return json_pack("{s:s,s:i,s:i,s:o}", "shares", reconf_shares_text(&o->cluster[c], text),
-			 "nodes", (int)p.web.nodes, "over_nodes", (int)p.over, "bursts",
-			 rows_of(a->of[c], o->bursts));
+	return json_pack("{s:s,s:i,s:i,s:o,s:o,s:o}", "shares",
+			 reconf_shares_text(&o->cluster[c], text), "nodes", (int)p.web.nodes,
+			 "over_nodes", (int)p.over, "each_site", services_of(&p), "each_node",
+			 nodes_of(&p), "bursts", rows_of(a->of[c], o->bursts));
 }
 
 /* Of all runs but those of equal loads. */
@@ -123,6 +151,41 @@ static json_t *plan_json(const struct reconf_options *o)
 			 (int)o->seeds);
 }
 
+/* A row for each variant; its members are of each site, by name. */
+static json_t *scene_json(const struct reconf_staged *s)
+{
+	json_t *rows = json_array();
+
+	for (uint32_t i = 0; i < s->variants; i++) {
+		const struct reconf_variant *v = &s->of[i];
+		json_t *row = json_pack("{s:s,s:f,s:f}", "variant", v->name, "moves",
+					(double)v->moves / 1000, "changed_ms",
+					(double)v->changed_ns / 1e6);
+
+		for (uint32_t k = 0; k < s->sites; k++)
+			json_object_set_new(row, s->site[k],
+					    json_pack("{s:f,s:f,s:f}", "tps",
+						      (double)v->tps[k] / 1000, "latency_us",
+						      (double)v->latency_ns[k] / 1000, "nodes",
+						      v->nodes[k] / 1000.0));
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+static json_t *errors_json(const struct reconf_errors *e)
+{
+	return json_pack("{s:f,s:f,s:f,s:f,s:f}", "within_20_percent", e->near / 1000.0, "half",
+			 e->half / 1000.0, "nine_tenths", e->nine_tenths / 1000.0, "most",
+			 e->most / 1000.0, "others_too_high", e->above / 1000.0);
+}
+
+static json_t *forecasts_json(const struct reconf_forecasts *f)
+{
+	return json_pack("{s:i,s:i,s:o,s:o}", "moves", (int)f->n, "clusters", (int)f->drawn,
+			 "taker", errors_json(&f->taker), "donor", errors_json(&f->donor));
+}
+
 static json_t *tps_of(const struct reconf_point *p, enum reconf_mode m)
 {
 	return json_real((double)p->tps[m] / 1000);
@@ -152,6 +215,9 @@ json_t *reconf_json(const struct reconf_options *o, const struct reconf_all *a)
 		json_array_append_new(clusters, cluster_json(o, a, c));
 	json_object_set_new(all, "clusters", clusters);
 	json_object_set_new(all, "equal", rows_of(a->equal, RECONF_EQUALS));
+	json_object_set_new(all, "qos", scene_json(&a->scene[RECONF_QOS]));
+	json_object_set_new(all, "chains", scene_json(&a->scene[RECONF_CHAINS]));
+	json_object_set_new(all, "forecasts", forecasts_json(&a->forecasts));
 	json_object_set_new(all, "move", move_json(&moves));
 	return all;
 }
@@ -170,6 +236,39 @@ static void print_rows(const json_t *rows)
 	};
 
 	table_print(stdout, rows, cols);
+}
+
+/* Of each site "a / b / c": requests a second, their mean time in us, nodes at the end. */
+static void print_scene(const struct reconf_staged *s, const json_t *variants)
+{
+	struct column cols[WEB_SITES_MAX + 4] = { { "VARIANT", "variant", 1 } };
+	json_t *rows = json_deep_copy(variants), *row;
+	uint32_t n = 1;
+	size_t i;
+
+	json_array_foreach(rows, i, row) {
+		for (uint32_t k = 0; k < s->sites; k++) {
+			const struct reconf_variant *v = &s->of[i];
+
+			json_object_set_new(row, s->site[k],
+					    json_sprintf("%.0f / %.0f / %g",
+							 (double)v->tps[k] / 1000,
+							 (double)v->latency_ns[k] / 1000,
+							 v->nodes[k] / 1000.0));
+		}
+	}
+	for (uint32_t k = 0; k < s->sites; k++)
+		cols[n++] = (struct column){ s->site[k], s->site[k], 0 };
+	cols[n++] = (struct column){ "MOVES", "moves", 0 };
+	cols[n] = (struct column){ "UNTIL-MS", "changed_ms", 0 };
+	table_print(stdout, rows, cols);
+	json_decref(rows);
+}
+
+static void print_errors(const char *whose, const struct reconf_errors *e)
+{
+	printf("%s: %.1f %% within 20 %%; half within %.1f %%, nine tenths within %.1f %%\n", whose,
+	       e->near / 10.0, e->half / 10.0, e->nine_tenths / 10.0);
 }
 
 static void print_move(const struct reconf_moves *m)
@@ -220,6 +319,16 @@ void reconf_print(const struct reconf_options *o, const struct reconf_all *a, co
 	}
 	puts("\nEqual loads: bursts so short that all sites of the last cluster have requests");
 	print_rows(json_object_get(all, "equal"));
+	puts("\nQoS: high and low get 60 clients each at once, the others keep 4; requests a "
+	     "second / us / nodes");
+	print_scene(&a->scene[RECONF_QOS], json_object_get(all, "qos"));
+	puts("\nChains: the taker gets 60 clients; idle's nodes may serve only between, and those "
+	     "only the taker");
+	print_scene(&a->scene[RECONF_CHAINS], json_object_get(all, "chains"));
+	printf("\nPredictions in mode observe, of what %u moves brought in mode act:\n",
+	       a->forecasts.n);
+	print_errors("the taker's load", &a->forecasts.taker);
+	print_errors("the donor's load", &a->forecasts.donor);
 	all_moves(o, a, &moves);
 	print_move(&moves);
 }

@@ -125,52 +125,6 @@ static struct offer best_offer(const struct decide_case *c)
 	return best;
 }
 
-/* --- home ----------------------------------------------------------------------------------- */
-
-/* May this node go to the taker because its service is above its share? By how much it is; 0: no */
-static uint32_t above_share(const struct decide_case *c, const struct decide_node *n)
-{
-	uint32_t nodes, share;
-
-	if (!decide_counts(n, c->v) || n->service == c->taker || n->fixed || n->pending ||
-	    !(n->may >> c->taker & 1))
-		return 0;
-	nodes = c->sum[n->service].nodes;
-	share = c->v->service[n->service].share;
-	if (nodes <= share || decide_spares(c, n->service, nodes, c->taker) != DECIDE_MOVE)
-		return 0;
-	return nodes - share;
-}
-
-/* The least loaded node of the service that is furthest above its share. */
-static bool goes_home(const struct decide_case *c, struct decide_plan *p)
-{
-	const struct decide_service *taker = &c->v->service[c->taker];
-	uint32_t nodes = c->sum[c->taker].nodes, most = 0, best = DECIDE_NODES_MAX;
-	uint64_t least = 0;
-
-	if (!decide_on(c->d, DECIDE_HOME) || nodes >= taker->share || nodes >= taker->maximum)
-		return false;
-	for (uint32_t i = 0; i < c->v->nodes; i++) {
-		const struct decide_node *n = &c->v->node[i];
-		uint32_t above = above_share(c, n);
-		uint64_t load = decide_node_load(n);
-
-		if (!above || above < most ||
-		    (above == most && (n->service != c->v->node[best].service || load >= least)))
-			continue;
-		most = above;
-		least = load;
-		best = i;
-	}
-	if (!most)
-		return false;
-	p->steps = 1;
-	p->step[0] = (struct decide_step){ (uint16_t)c->taker, c->v->node[best].service,
-					   (uint16_t)best };
-	return true;
-}
-
 /* --- the decision ---------------------------------------------------------------------------- */
 
 static void no_move(struct decide_plan *p, enum decide_why why, int64_t wait_ns)
@@ -223,7 +177,8 @@ static void decide_by_load(const struct decide_case *c, struct decide_plan *p)
 	} else {
 		o = best_offer(c);
 		take_offer(c, &o, p);
-		decide_chain(c, decide_is_move(o.why) ? o.after : UINT32_MAX, p);
+		if (decide_on(c->d, DECIDE_CHAIN))
+			decide_chain(c, decide_is_move(o.why) ? o.after : UINT32_MAX, p);
 	}
 }
 
@@ -246,7 +201,7 @@ int decide(const struct decide *d, const struct decide_view *v, uint32_t service
 				   .donor = DECIDE_NO_SERVICE,
 				   .taker_before = c.sum[service].load };
 	frozen = decide_frozen(d, now);
-	if (frozen && goes_home(&c, p)) {
+	if (frozen && decide_home(&c, p)) {
 		p->why = DECIDE_MOVE_HOME;
 		set_figures(&c, p->step[0].donor, p->step[0].node, p);
 	} else if (high && frozen) {

@@ -29,7 +29,11 @@
  *			later, it is `freeze` again.
  *			Nodes that change services during a freeze are no reversals
  *	HOME		while moves are frozen, nodes go home: from services above their share to
- *			services below theirs. Loads do not count, nor do REST and BUDGET
+ *			services below theirs; of the one furthest above first a node whose home is
+ *			the taker, then one whose home is elsewhere, too, then the least loaded. A
+ *			service that has its share then takes its own nodes, the largest first,
+ *			while it has nodes of other homes and other capacity, which may go to the
+ *			donor in turn. Loads do not count, nor do REST and BUDGET
  *	BACKOFF		a service that found no donor asks again after 1, 2, 4 .. DECIDE_BACKOFF_MAX
  *			times check_ns. A move ends that, and so does a load that is not high
  *	CAPACITY	nodes are weighed by their capacity; without it all count as 1000
@@ -48,12 +52,12 @@
  * owes the taker a node, then one of the lowest priority. It gives its least loaded free node.
  *
  * A node serves only services of its `may`. If no node of a donor may serve the taker, a chain is
- * looked for: A gives to B, and B to C, at most DECIDE_STEPS_MAX steps, in this order, so that each
- * service keeps its minimum after each step. All rules hold for each step, LOW and GAIN too,
- * whatever C is owed and its priority is: A and B could each give to C, B when it has the node that
- * it gets. B is below its maximum, and no load becomes high. After the chain, the most loaded of A
- * and B must have less load than the donor of the best single move, by margin. Only the first step
- * is to be made: then decide() is asked again, and B is a donor like any other.
+ * looked for (the rule CHAIN): A gives to B, and B to C, at most DECIDE_STEPS_MAX steps, in this
+ * order, so that each service keeps its minimum after each step. All rules hold for each step, LOW
+ * and GAIN too, whatever C is owed and its priority is: A and B could each give to C, B when it has
+ * the node that it gets. B is below its maximum, and no load becomes high. After the chain, the
+ * most loaded of A and B must have less load than the donor of the best single move, by margin.
+ * Only the first step is to be made: then decide() is asked again, and B is a donor like any other.
  */
 #ifndef RESEX_RECONF_DECIDE_H
 #define RESEX_RECONF_DECIDE_H
@@ -85,11 +89,13 @@ enum decide_rule {
 	DECIDE_HOME = 1u << 5,
 	DECIDE_BACKOFF = 1u << 6,
 	DECIDE_CAPACITY = 1u << 7,
-	DECIDE_RULES = (1u << 8) - 1,
+	DECIDE_CHAIN = 1u << 8,
+	DECIDE_RULES = (1u << 9) - 1,
 };
 
 struct decide_node {
 	uint16_t service;  /* index; DECIDE_NO_SERVICE: none, or not known */
+	uint16_t home;	   /* the service that it is configured for; or DECIDE_NO_SERVICE */
 	bool alive;	   /* may be counted and moved */
 	bool fixed;	   /* the operator wants it to stay */
 	bool pending;	   /* its last move is not carried out everywhere: it is not moved */

@@ -4,6 +4,7 @@
  *
  *	decide.c	a single move, or the reason why not
  *	decide_chain.c	a move over other services
+ *	decide_home.c	a move while moves for load are frozen
  *	decide_rules.c	loads, and what each rule goes by
  *	decide_past.c	what was moved before: rest, budget, reversals, back-off
  */
@@ -82,6 +83,9 @@ enum decide_why decide_goes(const struct decide_case *c, uint32_t node, uint32_t
  * to its donor and to the services on its way.
  */
 bool decide_chain(const struct decide_case *c, uint32_t single, struct decide_plan *p);
+
+/* Find a node that goes home to the taker. True with the step in *p: it is found. */
+bool decide_home(const struct decide_case *c, struct decide_plan *p);
 
 /* --- decide_past.c ------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@ libreconf_a_SOURCES = \
 	src/reconf/counter.c src/reconf/counter.h \
 	src/reconf/decide.c src/reconf/decide.h \
 	src/reconf/decide_chain.c \
+	src/reconf/decide_home.c \
 	src/reconf/decide_past.c \
 	src/reconf/decide_priv.h \
 	src/reconf/decide_rules.c \

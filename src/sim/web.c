@@ -57,11 +57,18 @@ uint32_t web_site_own(const struct web *w, uint32_t site, uint32_t node)
 	return w->own[site][node];
 }
 
-/* The site of the next request of a client. */
+/* The site of the next request of a client; WEB_NO_SITE: it has none now. */
 static uint32_t next_site(struct web *w, uint32_t client)
 {
-	uint32_t stream = w->c.bursts_apart ? client % w->c.frontends : 0;
+	uint32_t stream = w->c.bursts_apart ? client % w->c.frontends : 0, site;
+	int64_t until = w->now;
 
+	if (w->ops->site) {
+		site = w->ops->site(w->ops->arg, client, w->now, &until);
+		if (site == WEB_NO_SITE)
+			web_at(w, until, WEB_NEXT, client, 0);
+		return site;
+	}
 	if (!w->c.site_burst)
 		return client / w->c.frontends % w->c.sites;
 	return (uint32_t)(w->asked[stream]++ / w->c.site_burst % w->c.sites);
@@ -113,6 +120,7 @@ static void answer(struct web *w, uint32_t job)
 		w->res->by_node[j->node]++;
 		w->res->by_site[j->site]++;
 		w->latency_ns += (uint64_t)(w->now - j->sent_ns);
+		w->site_latency_ns[j->site] += (uint64_t)(w->now - j->sent_ns);
 	}
 	if (j->client != WEB_NOBODY)
 		web_at(w, w->now + sim_draw(&w->rand, &vary, w->c.think_ns), WEB_NEXT, j->client,
@@ -148,7 +156,12 @@ static void next(struct web *w, uint32_t client)
 {
 	uint32_t site = next_site(w, client);
 
-	send_request(w, client % w->c.frontends, client, site, web_document(w, site));
+	if (site == WEB_NO_SITE)
+		return;
+	if (site >= w->c.sites)
+		w->error = -EINVAL;
+	else
+		send_request(w, client % w->c.frontends, client, site, web_document(w, site));
 }
 
 /* --- the run ---------------------------------------------------------------------- */
@@ -265,6 +278,8 @@ static bool valid(const struct web_conf *c)
 		     in_range(c->miss_ns, 1) && in_range(c->hit_ns, 1);
 	bool burners = !c->burners || (in_range(c->run_ns, 1) && in_range(c->sleep_ns, 1));
 
+	for (uint32_t i = 0; sizes && i < c->nodes; i++)
+		sizes = c->node_cpus[i] <= WEB_CPUS_MAX;
 	return sizes && times && burners && valid_requests(c) && valid_samples(c);
 }
 
@@ -303,7 +318,11 @@ static void finish(struct web *w)
 	r->demand_ns = w->demands ? (uint64_t)(w->demand_ns / w->demands) : 0;
 	r->variance = r->intervals ? (uint64_t)(w->variance / r->intervals) : 0;
 	r->busy_ns = w->busy_ns;
-	r->cpu_ns = (uint64_t)w->c.interval_ns * r->intervals * w->c.cpus * w->c.nodes;
+	for (uint32_t i = 0; i < w->c.nodes; i++)
+		r->cpu_ns += (uint64_t)w->c.interval_ns * r->intervals * web_cpus(&w->c, i);
+	for (uint32_t i = 0; i < w->c.sites; i++)
+		if (r->by_site[i])
+			r->site_latency_ns[i] = (uint64_t)(w->site_latency_ns[i] / r->by_site[i]);
 }
 
 int web_run(const struct web_conf *c, const struct web_ops *ops, struct web_result *res)

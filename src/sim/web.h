@@ -32,6 +32,8 @@ enum {
 	WEB_ARRIVALS_MAX = 1000000,
 };
 
+#define WEB_NO_SITE UINT32_MAX
+
 /* Times are in ns, 0 .. WEB_NS_MAX. */
 #define WEB_NS_MAX (3600 * NS_PER_S)
 
@@ -51,7 +53,8 @@ struct web_arrival {
 
 struct web_conf {
 	uint64_t seed;
-	uint32_t nodes, cpus; /* CPUs of each node */
+	uint32_t nodes, cpus;		   /* CPUs of each node, */
+	uint32_t node_cpus[WEB_NODES_MAX]; /* but of those that are not 0 here */
 	uint32_t frontends;
 	uint32_t clients;   /* of all front-ends, closed loop: one request each; 0: open loop */
 	uint64_t rate;	    /* open loop: requests a second */
@@ -98,6 +101,11 @@ struct web_ops {
 	uint32_t (*choose)(void *arg, const struct web *w, uint32_t frontend, uint32_t site,
 			   int64_t now);
 	/* The rest may be NULL. */
+	/*
+	 * Closed loop: the site of the next request of a client, instead of those of sites and
+	 * site_burst. WEB_NO_SITE: it has none; it is asked again at *until, which is not over.
+	 */
+	uint32_t (*site)(void *arg, uint32_t client, int64_t now, int64_t *until);
 	void (*begin)(void *arg, struct web *w); /* nothing has happened yet */
 	/* A source of the node has a new record. */
 	void (*sampled)(void *arg, uint32_t node, const struct load_record *r);
@@ -124,6 +132,7 @@ struct web_result {
 	uint32_t series[WEB_SERIES_MAX]; /* of the first intervals */
 	uint64_t by_node[WEB_NODES_MAX]; /* requests served in the duration */
 	uint64_t by_site[WEB_SITES_MAX];
+	uint64_t site_latency_ns[WEB_SITES_MAX]; /* the mean of each site */
 };
 
 /* Requests of this front-end to this node that are under way, and were sent after the time. */

@@ -55,7 +55,7 @@ void web_node_add(struct web *w, uint32_t job)
 	struct web_node *n = &w->node[node];
 
 	web_node_advance(w, n);
-	for (uint32_t cpu = 0; cpu < w->c.cpus; cpu++)
+	for (uint32_t cpu = 0; cpu < web_cpus(&w->c, node); cpu++)
 		if (n->running[cpu] == WEB_NOBODY) {
 			put_on_cpu(w, node, cpu, job);
 			return;
@@ -173,13 +173,13 @@ void web_nodes_start(struct web *w)
 	for (uint32_t i = 0; i < w->c.nodes; i++) {
 		struct web_node *n = &w->node[i];
 
-		for (uint32_t cpu = 0; cpu < w->c.cpus; cpu++)
+		for (uint32_t cpu = 0; cpu < web_cpus(&w->c, i); cpu++)
 			n->running[cpu] = WEB_NOBODY;
 		for (uint32_t k = 0; k < LOAD_SOURCES; k++)
 			n->page[k] = (struct load_record){
 				.node = i,
 				.source = k,
-				.cpus = w->c.cpus,
+				.cpus = web_cpus(&w->c, i),
 				.flags = LOAD_SIMULATED | (k == LOAD_HV ? LOAD_NO_WAIT : 0),
 				.period_ns = (uint64_t)w->c.sample_ns[k],
 			};
@@ -195,9 +195,9 @@ void web_nodes_start(struct web *w)
 void web_measure(struct web *w)
 {
 	uint64_t part[WEB_NODES_MAX], sum = 0, squares = 0, mean;
-	uint64_t capacity = (uint64_t)w->c.interval_ns * w->c.cpus;
 
 	for (uint32_t i = 0; i < w->c.nodes; i++) {
+		uint64_t capacity = (uint64_t)w->c.interval_ns * web_cpus(&w->c, i);
 		struct web_node *n = &w->node[i];
 
 		web_node_advance(w, n);

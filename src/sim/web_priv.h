@@ -82,9 +82,15 @@ struct web {
 	uint64_t asked[WEB_FRONTENDS_MAX]; /* requests with bursts; those of all are the first */
 	struct web_work work;
 	unsigned __int128 latency_ns, demand_ns, variance;
+	unsigned __int128 site_latency_ns[WEB_SITES_MAX];
 	uint64_t demands, busy_ns;
 	int error;
 };
+
+static inline uint32_t web_cpus(const struct web_conf *c, uint32_t node)
+{
+	return c->node_cpus[node] ? c->node_cpus[node] : c->cpus;
+}
 
 /* --- web_clock.c --- */
 void web_at(struct web *w, int64_t at, enum web_event_kind kind, uint32_t a, uint32_t b);

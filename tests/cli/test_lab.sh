@@ -136,6 +136,8 @@ head -n 1 "$dir/out" | grep -q SIMULATED || bad "its first line does not say tha
 cp "$dir/out" "$dir/first"
 good 'the same moves again' '^A move put out ' reconf -k 2:2:2:2 -b 512,8192
 cmp -s "$dir/first" "$dir/out" || bad "another output"
+that 'columns of QoS and chains' awk 'FNR > 2 { rows++; if (NF != (FILENAME ~ /qos/ ? 21 : 10)) exit 1 } END { exit rows != 100 }' \
+	"$dir/figures/qos.dat" "$dir/figures/chains.dat"
 for file in bursts-4 busy-4-512 busy-4-8192; do
 	good "figure $file" '^# SIMULATED' grep SIMULATED "$dir/figures/$file.dat"
 	that "columns of $file" awk '!/^#/ && !/^"/ { rows++; if (NF != 4) exit 1 } END { exit rows < 2 }' "$dir/figures/$file.dat"
@@ -150,14 +152,34 @@ that 'it says that it is simulated, first, and has its members' member 'list(o)[
 that 'both clusters of the paper' member '[(c["shares"], c["over_nodes"]) for c in o["clusters"]] == [("3:3:2", 6), ("2:2:2:2", 5)] and
  o["clusters"][1]["bursts"][0]["reconf"] == o["reconf_tps"]'
 that 'what a move put out' member '0 < o["move"]["reads"] <= 20 and o["move"]["cas"] <= 7 and o["move"]["faa"] == 1'
+that 'QoS and chains' member '[v["variant"] for v in o["chains"]] == ["rigid", "any site", "without chains", "chains"] and
+ o["qos"][2]["variant"] == "priority" and o["qos"][2]["high"]["tps"] > 2 * o["qos"][0]["high"]["tps"] and
+ o["qos"][2]["low"]["nodes"] == 1 and o["chains"][3]["taker"]["nodes"] > o["chains"][2]["taker"]["nodes"] and
+ 0 < o["qos"][2]["changed_ms"] < 50'
+that 'predictions' member 'o["forecasts"]["moves"] == 20 <= o["forecasts"]["clusters"] and
+ all(o["forecasts"][k]["within_20_percent"] >= 0.8 and o["forecasts"][k]["half"] < 0.2 for k in ("taker", "donor"))'
+fails 2 resex-lab 'priority 8: give numbers from 0 to 7' lab reconf -P 8
+fails 2 resex-lab 'minimum 0: give numbers from 1' lab reconf -M 0
+fails 2 resex-lab 'minimum 3 of site 2: it has only 2 of --shares' lab reconf -k 2:2 -M 1:3
+fails 2 resex-lab 'maximum 1 of site 1: give at least its --minimum, which is 2' lab reconf -M 2 -X 1
+fails 2 resex-lab 'guarantee 4 of site 1: give at most its --maximum, which is 3' lab reconf -G 4 -X 3
+fails 2 resex-lab 'guarantee 9 of site 1: .* which is 8' lab reconf -G 9
+fails 2 resex-lab 'cpus 2:65: give the CPUs' lab reconf -C 2:65
+fails 2 resex-lab 'only 1:9: give the numbers of the sites' lab reconf --only 1:9
+fails 2 resex-lab 'only: node 2 begins in site 1' lab reconf -k 2:2 --only 0:2
+fails 2 resex-lab "the papers' rule knows nothing of it" lab reconf -k 2:2 --only 1 -w paper
 json 'the rule of the papers' reconf -j -k 2:2:2:2 -b 512 --without paper
 cp "$dir/out" "$dir/json"
 that 'it thrashes' member 'o["equal_moves"] > 100 and o["equal_reconf_tps"] < 0.96 * o["equal_rigid_tps"] and o["plan"]["without"] == "paper"'
-json 'options of reconf are in force' reconf -j -k 1:2:1 -b 256 -i -v 3 -c 64 -t 2000 -T 5 -H 3000 -L 500 -m 100 -r 70 -f 90 -B 4 -p 20 -s 5
+json 'options of reconf are in force' reconf -j -k 1:2:1 -b 256 -i -v 3 -c 64 -t 2000 -T 5 -H 3000 -L 500 -m 100 -r 70 -f 90 -B 4 -p 20 -s 5 \
+	-C 1:4 -O 12:0:23 -P 1:0:2 -M 1:2 -G 2 -X 3:4
 cp "$dir/out" "$dir/json"
 that 'all of them' member '(lambda p, c: (p["clients"], p["bursts_apart"], p["scan_ms"], p["checks"], p["high"], p["low"], p["margin"],
- p["rest_ms"], p["freeze_ms"], p["budget"], p["budget_ms"], p["operation_us"], p["first_seed"], p["seeds"], c["shares"], c["over_nodes"]) ==
- (64, True, 2, 5, 3000, 500, 0.1, 70, 90, 4, 1000, 20, 5, 1, "1:2:1", 3))(o["plan"], o["clusters"][0])'
+ p["rest_ms"], p["freeze_ms"], p["budget"], p["budget_ms"], p["operation_us"], p["first_seed"], p["seeds"], c["shares"], c["over_nodes"],
+ [n["cpus"] for n in c["each_node"]], [n["only"] for n in c["each_node"]], [s["priority"] for s in c["each_site"]],
+ [s["minimum"] for s in c["each_site"]], [s["guarantee"] for s in c["each_site"]], [s["maximum"] for s in c["each_site"]]) ==
+ (64, True, 2, 5, 3000, 500, 0.1, 70, 90, 4, 1000, 20, 5, 1, "1:2:1", 3,
+ [1, 4, 2, 2], [3, 0, 6, 0], [1, 0, 2], [1, 2, 1], [2, 0, 0], [3, 4, 0]))(o["plan"], o["clusters"][0])'
 
 echo "test_lab: $checks checks, $wrong wrong"
 [ "$wrong" -eq 0 ]

@@ -28,9 +28,9 @@ expect '--nodes --cpus --frontends --clients --rate --burst --think --alpha --si
 expect 'rubis' load -w r
 expect '--alpha' load -j --a
 expect '--alpha' load --seeds 3 --a
-expect '--shares --bursts --apart --over --clients --scan --checks --high --low --margin --rest --freeze --budget --without --op --duration --seed --seeds --figures --json --help --version' reconf ''
+expect '--shares --bursts --apart --over --cpus --only --priority --minimum --guarantee --maximum --clients --scan --checks --high --low --margin --rest --freeze --budget --without --op --duration --seed --seeds --figures --json --help --version' reconf ''
 expect 'rest reversal' reconf -w re
-expect '--margin' reconf --apart --m
+expect '--maximum --margin' reconf --apart --ma
 
 # After an option that takes a value no option is offered.
 for experiment in load reconf; do

@@ -31,6 +31,7 @@ static inline uint32_t put_node(struct rig *r, uint32_t service, uint32_t load)
 	uint32_t i = r->v.nodes++;
 
 	r->v.node[i] = (struct decide_node){ .service = (uint16_t)service,
+					     .home = (uint16_t)service,
 					     .alive = true,
 					     .known = true,
 					     .load = load,

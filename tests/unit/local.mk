@@ -81,7 +81,7 @@ UNIT_SIM = tests/unit/test_sim tests/unit/test_sim_conf tests/unit/test_sim_life
 	tests/unit/test_sim_link tests/unit/test_sim_sender tests/unit/test_sim_server tests/unit/test_sim_queue \
 	tests/unit/test_sim_ibmon tests/unit/test_sim_sched tests/unit/test_sim_run \
 	tests/unit/test_hv_sim tests/unit/test_store tests/unit/test_web tests/unit/test_words tests/unit/test_load_lab \
-	tests/unit/test_reconf_lab tests/unit/test_reconf_run tests/unit/test_load_log tests/unit/test_load_read tests/unit/test_transport_sim
+	tests/unit/test_reconf_lab tests/unit/test_reconf_run tests/unit/test_reconf_scene tests/unit/test_reconf_forecast tests/unit/test_load_log tests/unit/test_load_read tests/unit/test_transport_sim
 check_PROGRAMS += $(UNIT_SIM)
 TESTS += $(UNIT_SIM)
 SIM_RIG = tests/unit/sim_rig.h tests/unit/prop.h
@@ -110,7 +110,11 @@ tests_unit_test_words_SOURCES = tests/unit/test_words.c
 tests_unit_test_words_LDADD = $(SIM_LIBS) -lm
 tests_unit_test_reconf_run_SOURCES = tests/unit/test_reconf_run.c
 tests_unit_test_reconf_run_LDADD = $(LOAD_LAB_LIBS)
-tests_unit_test_reconf_lab_SOURCES = tests/unit/test_reconf_lab.c
+tests_unit_test_reconf_scene_SOURCES = tests/unit/test_reconf_scene.c tests/unit/deep.h
+tests_unit_test_reconf_scene_LDADD = $(LOAD_LAB_LIBS)
+tests_unit_test_reconf_forecast_SOURCES = tests/unit/test_reconf_forecast.c tests/unit/deep.h
+tests_unit_test_reconf_forecast_LDADD = $(LOAD_LAB_LIBS)
+tests_unit_test_reconf_lab_SOURCES = tests/unit/test_reconf_lab.c tests/unit/deep.h
 tests_unit_test_reconf_lab_LDADD = $(LOAD_LAB_LIBS)
 tests_unit_test_load_lab_SOURCES = tests/unit/test_load_lab.c
 tests_unit_test_load_lab_LDADD = $(LOAD_LAB_LIBS)

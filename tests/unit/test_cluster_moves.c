@@ -482,6 +482,35 @@ RIG_TEST(order__moves_a_node_whatever_the_load__by_any_host__or_says_why_not)
 	site_until(s, all_see(s, 1, "mail"));
 }
 
+/* n1 has four times the capacity of the others. */
+#define UNEQUAL                                                                                    \
+	SITE_TIMES ", \"nodes\": [{\"name\": \"n1\", \"number\": 1, \"host\": \"xen1\", "          \
+		   "\"service\": \"web\", \"capacity\": 4000}, " NODE(2, "mail") ", " NODE(        \
+			   3, "mail") "], \"reconf\": {\"S\": \"100ms\", \"T\": \"4s\", "          \
+				      "\"mode\": \"act\"}"
+
+/* Four reversals freeze moves. Then each service has its share again, and its own nodes. */
+RIG_TEST(frozen__all_nodes_go_to_the_service_that_the_file_gives_them)
+{
+	static const struct {
+		uint32_t node, service;
+	} orders[] = { { 1, 0 }, { 1, 1 }, { 1, 0 }, { 0, 1 }, { 2, 0 } };
+	struct sites *s = open_sites(state, UNEQUAL);
+	uint64_t ticket;
+
+	for (int i = 1; i <= SITES; i++)
+		site_until(s, seen(s, i, 0).known == 1 && seen(s, i, 1).known == 2);
+	for (uint32_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		assert_int_equal(order(s, 3, orders[i].node, orders[i].service, &ticket), 0);
+		assert_int_equal(result(s, 3, ticket), 0);
+		site_until(s, all_see(s, orders[i].node, orders[i].service ? "mail" : "web"));
+		sites_pass(s, 300 * MS); /* a check of each host has seen it, too */
+	}
+	site_until(s, all_see(s, 0, "web") && all_see(s, 1, "mail") && all_see(s, 2, "mail"));
+	assert_string_equal(cluster_history(s->at[1].c, 0)->why, "home");
+	assert_string_equal(cluster_history(s->at[1].c, 0)->node, "n1");
+}
+
 /* As a host that dies while it holds the lock of web at host 1. */
 static void hold_lock(struct sites *s, uint16_t host, uint64_t word)
 {

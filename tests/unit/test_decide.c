@@ -119,6 +119,16 @@ static void case_capacity(struct rig *r)
 	r->v.service[B].low = 600;
 }
 
+/* C's nodes go to B, and B's go to A; B has none to spare before. */
+static void case_chain(struct rig *r)
+{
+	r->v.service[B].minimum = 3;
+	for (uint32_t i = 5; i <= 7; i++) {
+		r->v.node[i].load = 100;
+		r->v.node[i].may = 1 << B | 1 << C;
+	}
+}
+
 static const struct rule_case {
 	const char *name;
 	void (*set)(struct rig *r);
@@ -134,6 +144,7 @@ static const struct rule_case {
 	{ "rule__backoff", case_backoff, DECIDE_BACKOFF, 0, DECIDE_BACKS_OFF, DECIDE_MOVE },
 	{ "rule__capacity", case_capacity, DECIDE_CAPACITY, DECIDE_LOW, DECIDE_NONE_LOW,
 	  DECIDE_MOVE },
+	{ "rule__chain", case_chain, DECIDE_CHAIN, 0, DECIDE_MOVE_CHAIN, DECIDE_MAY_NOT },
 };
 
 /* The case is made for the rule: with it one plan, without it another one, and no other matters. */

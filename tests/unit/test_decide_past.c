@@ -352,6 +352,160 @@ TEST(home__not_below_minimum_or_guarantee_nor_above_maximum)
 	assert_int_equal(ask(&r, A), DECIDE_FROZEN);
 }
 
+TEST(home__nobody_above_its_share__nothing_goes)
+{
+	struct rig r;
+
+	begin_frozen(&r);
+	r.v.service[B].share = r.v.service[C].share = 3;
+	assert_int_equal(decide(&r.d, &r.v, A, false, r.now, &r.p), 0);
+	assert_int_equal(r.p.why, DECIDE_CALM);
+}
+
+TEST(home__of_the_donors_nodes__own_ones_of_the_taker_come_first)
+{
+	struct rig r;
+
+	begin_frozen(&r);
+	r.v.node[2].home = A;
+	assert_goes_home(&r, false, B, 2);
+	r.v.node[2].home = C;
+	assert_goes_home(&r, false, B, 2);
+	r.v.node[4].home = DECIDE_NO_SERVICE; /* more loaded */
+	assert_goes_home(&r, false, B, 2);
+	r.v.node[4].home = A;
+	assert_goes_home(&r, false, B, 4);
+	r.v.node[5].home = A; /* C is less far above its share */
+	assert_goes_home(&r, false, B, 4);
+}
+
+/* A has its share, but in B's node 1 instead of its own large node 2. */
+static void begin_swapped(struct rig *r)
+{
+	begin_frozen(r);
+	r->v.service[A].share = 2;
+	r->v.service[B].share = 3;
+	r->v.node[1].home = B;
+	r->v.node[2].home = A;
+	r->v.node[2].capacity = 4000;
+}
+
+TEST(home__share_without_its_capacity__gets_its_own_node_for_the_other)
+{
+	struct rig r;
+
+	begin_swapped(&r);
+	assert_goes_home(&r, false, B, 2);
+	moves(&r, 2, A);
+	assert_int_equal(decide(&r.d, &r.v, A, false, r.now, &r.p), 0);
+	assert_int_equal(r.p.why, DECIDE_CALM);
+	assert_int_equal(decide(&r.d, &r.v, B, false, r.now, &r.p), 0);
+	assert_int_equal(r.p.why, DECIDE_MOVE_HOME);
+	assert_step(&r, 0, B, A, 1);
+	moves(&r, 1, B);
+	for (uint32_t s = A; s <= C; s++) {
+		assert_int_equal(decide(&r.d, &r.v, s, false, r.now, &r.p), 0);
+		assert_int_equal(r.p.why, DECIDE_CALM);
+	}
+}
+
+TEST(home__several_own_nodes_elsewhere__the_largest_comes)
+{
+	struct rig r;
+
+	begin_swapped(&r);
+	r.v.node[5].home = A;
+	r.v.node[5].capacity = 3999;
+	assert_goes_home(&r, false, B, 2);
+	r.v.node[5].capacity = 4001;
+	assert_goes_home(&r, false, C, 5);
+}
+
+static void same_capacity(struct rig *r)
+{
+	r->v.node[2].capacity = 1000;
+}
+
+static void capacity_left_out(struct rig *r)
+{
+	r->d.conf.off = DECIDE_CAPACITY;
+}
+
+static void home_left_out(struct rig *r)
+{
+	r->d.conf.off = DECIDE_HOME;
+}
+
+static void own_is_fixed(struct rig *r)
+{
+	r->v.node[2].fixed = true;
+}
+
+static void own_is_dead(struct rig *r)
+{
+	r->v.node[2].alive = false;
+}
+
+static void other_is_fixed(struct rig *r)
+{
+	r->v.node[1].fixed = true;
+}
+
+static void other_is_pending(struct rig *r)
+{
+	r->v.node[1].pending = true;
+}
+
+static void other_may_not_go_to_the_donor(struct rig *r)
+{
+	r->v.node[1].may = 1 << A | 1 << C;
+}
+
+static void other_is_own(struct rig *r)
+{
+	r->v.node[1].home = A;
+}
+
+static void donor_keeps_its_minimum(struct rig *r)
+{
+	r->v.service[B].minimum = 3;
+}
+
+static void taker_is_at_its_maximum(struct rig *r)
+{
+	r->v.service[A].maximum = 2;
+}
+
+static const struct no_swap {
+	const char *name;
+	void (*set)(struct rig *r);
+} no_swaps[] = {
+	{ "no_swap__same_capacity", same_capacity },
+	{ "no_swap__capacity_left_out", capacity_left_out },
+	{ "no_swap__home_left_out", home_left_out },
+	{ "no_swap__own_is_fixed", own_is_fixed },
+	{ "no_swap__own_is_dead", own_is_dead },
+	{ "no_swap__other_is_fixed", other_is_fixed },
+	{ "no_swap__other_is_pending", other_is_pending },
+	{ "no_swap__other_may_not_go_to_the_donor", other_may_not_go_to_the_donor },
+	{ "no_swap__other_is_own", other_is_own },
+	{ "no_swap__donor_keeps_its_minimum", donor_keeps_its_minimum },
+	{ "no_swap__taker_is_at_its_maximum", taker_is_at_its_maximum },
+};
+
+static void run_no_swap(void **state)
+{
+	const struct no_swap *x = *state;
+	struct rig r;
+
+	begin_swapped(&r);
+	x->set(&r);
+	assert_int_equal(decide(&r.d, &r.v, A, false, r.now, &r.p), 0);
+	assert_int_equal(r.p.why, DECIDE_CALM);
+}
+
+TEST_ROWS(no_swaps, run_no_swap)
+
 TEST(home__no_freeze__nothing_goes)
 {
 	struct rig r;

@@ -24,6 +24,7 @@ static void draw_service(struct prop *p, struct decide_service *s)
 static void draw_node(struct prop *p, struct decide_node *n, uint32_t services)
 {
 	*n = (struct decide_node){ .service = (uint16_t)small(p, services - 1),
+				   .home = (uint16_t)small(p, services),
 				   .alive = !prop_one_in(p, 12),
 				   .fixed = prop_one_in(p, 12),
 				   .pending = prop_one_in(p, 12),
@@ -66,6 +67,17 @@ static uint32_t nodes_of(const struct rig *r, uint32_t service)
 	for (uint32_t i = 0; i < r->v.nodes; i++)
 		n += r->v.node[i].alive && r->v.node[i].service == service;
 	return n;
+}
+
+/* In nodes of capacity 1000. */
+static uint32_t capacity_of(const struct rig *r, uint32_t service)
+{
+	uint32_t capacity = 0;
+
+	for (uint32_t i = 0; i < r->v.nodes; i++)
+		if (r->v.node[i].alive && r->v.node[i].service == service)
+			capacity += r->v.node[i].capacity / 1000;
+	return capacity;
 }
 
 /* Is this step one that may be made, as the cluster is now, by what no switch leaves out? */
@@ -193,14 +205,14 @@ TEST(clusters__that_do_what_is_decided__keep_minima_and_come_to_rest)
 		for (uint32_t n = 0; n < r.v.nodes; n++) {
 			r.v.node[n].service = (uint16_t)small(&p, r.v.services - 1);
 			r.v.node[n].alive = r.v.node[n].known = true;
-			r.v.node[n].capacity = 1000;
+			r.v.node[n].capacity = prop_one_in(&p, 2) ? 1000 : 4000;
 		}
 		for (uint32_t t = 0; t < TURNS; t++) {
 			uint32_t s = t % r.v.services;
 
 			for (uint32_t n = 0; n < r.v.nodes; n++)
 				r.v.node[n].load = (uint32_t)(work[r.v.node[n].service] /
-							      nodes_of(&r, r.v.node[n].service));
+							      capacity_of(&r, r.v.node[n].service));
 			pass(&r, SEC);
 			decide_seen(&r.d, &r.v, r.now);
 			assert_int_equal(

@@ -40,6 +40,21 @@ TEST(run__bursts__are_served_by_as_many_nodes_as_a_site_has)
 	assert_in_range(result.tps, 34000 * 1000, 43000 * 1000);
 }
 
+/* 5 CPUs of a site, on nodes of 4 and of 1, get requests by their number. */
+TEST(run__nodes_of_several_sizes__are_all_busy)
+{
+	struct reconf_plan p;
+
+	plan_of(&p, 2048);
+	for (uint32_t i = 0; i < p.web.nodes; i++)
+		p.web.node_cpus[i] = i % 2 ? 1 : 4;
+	run(&p, RECONF_RIGID);
+	assert_in_range(result.tps, 21700 * 1000, 24000 * 1000);
+	for (uint32_t i = 0; i < p.web.nodes; i += 2)
+		assert_in_range(result.web.by_node[i], result.web.by_node[i + 1] * 39 / 10,
+				result.web.by_node[i + 1] * 41 / 10);
+}
+
 TEST(move__without_a_sweep__puts_out_few_operations)
 {
 	const struct reconf_moves *m = &result.moves;
@@ -177,9 +192,18 @@ TEST(run__what_is_out_of_range__is_refused)
 	} while (0)
 	REFUSED(p.web.sites = WEB_SITES_MAX + 1);
 	REFUSED(p.share[1] = 3);
-	REFUSED(p.rules.minimum = 3);
+	REFUSED(p.rules.service[1].minimum = 3);
+	REFUSED(p.rules.service[1].minimum = 0);
+	REFUSED(p.rules.service[1].guarantee = 9);
+	REFUSED((p.rules.service[1].maximum = 3, p.rules.service[1].guarantee = 4));
+	REFUSED(p.rules.service[0].priority = 8);
+	REFUSED(p.rules.may[2] = 1 << 0); /* it begins in site 1 */
+	REFUSED(p.busy[0] = 1);
+	REFUSED(p.web.site_burst = 0); /* and no clients instead */
+	REFUSED((p.web.site_burst = 0, p.busy[0] = 129));
+	REFUSED((p.web.site_burst = 0, p.busy[0] = 1, p.calm[0] = 129));
+	REFUSED(p.web.cpus = 0);
 	REFUSED(p.over = 9);
-	REFUSED(p.web.site_burst = 0);
 	REFUSED(p.rules.scan_ns = p.there_ns);
 	REFUSED(p.rules.low = p.rules.high);
 	REFUSED(p.rules.decide.budget = 0);

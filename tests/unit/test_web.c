@@ -470,6 +470,64 @@ TEST(run__bursts_apart__are_of_each_front_end)
 	assert_true(b.asked[1] > 0 && b.asked[2] > 0);
 }
 
+/* Node 1 has one CPU, node 2 has four: 500 and 2,000 a second. */
+TEST(run__nodes_of_several_sizes__serve_by_their_cpus)
+{
+	static const uint32_t most[] = { 1000, 500, 2000 };
+	struct rig r;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		rig_open(&r);
+		r.c.node_cpus[1] = 1;
+		r.c.node_cpus[2] = 4;
+		r.c.sample_ns[LOAD_KLM] = MS;
+		r.always = i;
+		run(&r);
+		assert_in_range(r.res.tps, (most[i] - 2) * 1000, most[i] * 1000);
+		assert_int_equal(r.last[1].cpus, 1);
+		assert_int_equal(r.last[2].cpus, 4);
+		/* 79 intervals of 50 ms, of 9 CPUs. */
+		assert_int_equal(r.res.cpu_ns, 79ull * 50 * MS * 9);
+	}
+}
+
+/* Before 1 s the even clients have site 0, and the others none; then those have site 1. */
+static uint32_t site_of(void *arg, uint32_t client, int64_t now, int64_t *until)
+{
+	(void)arg;
+	*until = NS_PER_S;
+	if (client % 2)
+		return now < NS_PER_S ? WEB_NO_SITE : 1;
+	return 0;
+}
+
+static uint32_t node_of_site(void *arg, const struct web *w, uint32_t frontend, uint32_t site,
+			     int64_t now)
+{
+	(void)arg;
+	(void)w;
+	(void)frontend;
+	(void)now;
+	return site;
+}
+
+TEST(run__clients_with_sites_of_their_own__ask_for_no_other)
+{
+	struct rig r;
+
+	rig_open(&r);
+	r.c.sites = 2;
+	r.ops = (struct web_ops){ .arg = &r, .choose = node_of_site, .site = site_of };
+	run(&r);
+	/* A node each, which serves 1,000 a second, for 4 s and for 3 s, to six clients. */
+	assert_in_range(r.res.by_site[0], 3990, 4000);
+	assert_in_range(r.res.by_site[1], 2990, 3000);
+	assert_in_range(r.res.site_latency_ns[0], 5900 * US, 6100 * US);
+	assert_in_range(r.res.site_latency_ns[1], 5900 * US, 6100 * US);
+	r.c.sites = 1;
+	assert_int_equal(web_run(&r.c, &r.ops, &r.res), -EINVAL); /* there is no site 1 */
+}
+
 TEST(run__what_is_out_of_range__is_refused)
 {
 	static const struct web_kind bad[2 + WEB_KINDS_MAX + 1] = {
@@ -490,6 +548,7 @@ TEST(run__what_is_out_of_range__is_refused)
 	REFUSED(r.c.nodes = 0);
 	REFUSED(r.c.nodes = WEB_NODES_MAX + 1);
 	REFUSED(r.c.cpus = WEB_CPUS_MAX + 1);
+	REFUSED(r.c.node_cpus[3] = WEB_CPUS_MAX + 1);
 	REFUSED(r.c.frontends = 0);
 	REFUSED(r.c.clients = WEB_CLIENTS_MAX + 1);
 	REFUSED(r.c.clients = 0);
