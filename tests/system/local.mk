@@ -48,6 +48,7 @@ EXTRA_DIST += \
 	tests/system/sc_traffic.py \
 	tests/system/sc_transport.py \
 	tests/system/sc_transport_bench.py \
+	tests/system/sc_web.py \
 	tests/system/scenarios.py \
 	tests/system/snapshot.py
 
