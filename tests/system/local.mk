@@ -50,11 +50,16 @@ EXTRA_DIST += \
 	tests/system/sc_transport_bench.py \
 	tests/system/sc_web.py \
 	tests/system/scenarios.py \
-	tests/system/snapshot.py
+	tests/system/snapshot.py \
+	tests/system/wire.py
 
 # permute.py is what the experiment is judged by.
 TESTS += tests/system/test_permute.py
 EXTRA_DIST += tests/system/test_permute.py
+
+# wire.py decides at which step of a move a fault comes.
+TESTS += tests/system/test_wire.py
+EXTRA_DIST += tests/system/test_wire.py
 
 # rdmaload: RDMA traffic over loopback that tells its truth at the end (see --help).
 EXTRA_DIST += tests/golden/rxe
