@@ -18,6 +18,7 @@ EXTRA_DIST += \
 	tests/system/pair.py \
 	tests/system/permute.py \
 	tests/system/real.py \
+	tests/system/reconf_bed.py \
 	tests/system/run.py \
 	tests/system/run.sh \
 	tests/system/sc_agent.py tests/system/sc_benchex.py \
@@ -42,6 +43,7 @@ EXTRA_DIST += \
 	tests/system/sc_matrix.py \
 	tests/system/sc_operator.py \
 	tests/system/sc_store.py \
+	tests/system/sc_reconf.py \
 	tests/system/sc_restored.py \
 	tests/system/sc_survive.py \
 	tests/system/sc_survive_ioshares.py \
