@@ -10,6 +10,7 @@ disk loses because it was not synced is not shown here.)
 import json
 import re
 import shutil
+import time
 
 import bed
 import sc_hosts
@@ -226,6 +227,7 @@ class Pair:
                         beside=vm, **sc_hosts.BED)
         self.hosts = [Host(vm, 1, vm.run_dir), Host(second, 2, vm.run_dir)]
         self.note = vm.note
+        self.looked = self.disagreed = 0.0  # when the last look began, and the last one that did not agree
 
     def __enter__(self):
         self.wire.__enter__()
@@ -245,9 +247,10 @@ class Pair:
         self.wire.__exit__(kind, value, trace)
 
     def look(self):
-        """Of both, or None. No service may be below its minimum, by the words in the nodes' own hosts."""
+        """Of both, or None: one has not read its own words yet. No service may be below its minimum by these."""
+        self.looked = time.monotonic()
         looks = [h.end_look(number) for h, number in [(h, h.begin_look()) for h in self.hosts]]
-        if not all(looks):
+        if not all(x and x.words["n%d" % x.host.number][1] is not None for x in looks):
             return None
         services = [s for x in looks for s in x.own().values()]
         for s in SERVICES:
@@ -277,6 +280,7 @@ class Pair:
             want = {s: {n for n, of in true.items() if of == s} for s in SERVICES}
             wrong = [(x.host.name, x.services(), x.proxy) for x in seen if x.services() != true or x.proxy != want]
             if wrong:
+                self.disagreed = self.looked
                 self.note("not yet %s: %s" % (what, wrong))
             return not wrong
         return self.until("agreement " + what, seconds, right)

@@ -26,6 +26,7 @@ import sc_load_hostile
 import sc_matrix
 import sc_operator
 import sc_reconf
+import sc_reconf_faults
 import sc_restored
 import sc_store
 import sc_survive
@@ -140,6 +141,8 @@ ALL = [
              "two Xen hosts count, lock and see each other's guests while things go wrong"),
     Scenario("reconf", "xen-wire", sc_reconf.reconf,
              "nodes of two Xen hosts move between two services, by order and load, and no request fails", "deep"),
+    Scenario("reconf-faults", "xen-wire", sc_reconf_faults.reconf_faults,
+             "cuts, kills and power losses at each phase of a move of two Xen hosts (--deep: each at each)", "deep"),
     Scenario("hv-pvh", "credit-dom0", sc_hv.hv_pvh,
              "each call of the Xen backend, against a PVH guest that balloons"),
     Scenario("count", "pair", sc_count.count,

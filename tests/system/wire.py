@@ -66,7 +66,7 @@ class Wire:
 
     def __init__(self, services):
         self.services = services
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.cut = self.ending = False
         self.lost = 0  # frames, while it was cut
         self.want = None  # (host, name, "request" or "answer")
@@ -113,11 +113,20 @@ class Wire:
     def wait_held(self, what, seconds=20):
         wait_for("%s on the wire" % what, seconds, lambda: self.held is not None, 0.002)
 
-    def release(self, drop=False):
-        """Frames pass again; drop: those that were held are lost."""
+    def release(self):
+        """Frames pass again, those that were held first."""
+        with self.lock:
+            self.come_late(self.lose())
+
+    def lose(self):
+        """Frames pass again, but those that were held: these are for come_late()."""
         with self.lock:
             held, self.want, self.held = self.held or [], None, None
-            for host, frame in [] if drop else held:
+        return held
+
+    def come_late(self, frames):
+        with self.lock:
+            for host, frame in frames:
                 self._send(host, frame)
 
     # --- frames ----------------------------------------------------------------------------------
