@@ -52,6 +52,7 @@ $ip route add 10.99.{1}.0/24 via {2}"""
 GUEST_NETWORK = """modprobe xen-netfront; i=0; until [ -e /sys/class/net/eth0 ] || [ $i -ge 100 ]; do usleep 50000
 i=$((i+1)); done
 ip addr add 10.99.{0}.1/24 dev eth0 && ip link set eth0 up && ip route add default via 10.99.{0}.254"""
+# idle-close-on-response: the old process of a restart leaves no connection before a last reply.
 HAPROXY = """global
  stats socket /run/haproxy.sock level admin expose-fd listeners
  stats socket ipv4@127.0.0.1:9000 level admin
@@ -59,6 +60,7 @@ HAPROXY = """global
 defaults
  mode http
  load-server-state-from-file global
+ option idle-close-on-response
  timeout connect 60s
  timeout client 60s
  timeout server 60s
@@ -101,18 +103,17 @@ class Look:
     """What a host says at one time.
 
     words: {node: (service, kept)}, as it has read them; owners: {service: who holds its lock, or
-    None}; other: the state of the other host; moves: its history; proxy: {service: the nodes that
-    get requests of its HAProxy}.
+    None}; other: the state of the other host; proxy: {service: the nodes that get requests of its
+    HAProxy}.
     """
 
     def __init__(self, host, said):
-        nodes, locks, hosts, history = (json.loads(text) for text in said[:4])
+        nodes, locks, hosts = (json.loads(text) for text in said[:3])
         self.host = host
         self.words = {n["node"]: (n["service"], n["kept"]) for n in nodes["nodes"]}
         self.owners = {x["service"]: x.get("owner") for x in locks["locks"]}
         self.other = [h["state"] for h in hosts["hosts"] if h["name"] != host.name][0]
-        self.moves = history["moves"]
-        rows = [r.split() for r in said[4].splitlines()[2:] if r]
+        rows = [r.split() for r in said[3].splitlines()[2:] if r]
         self.proxy = {s: {r[3] for r in rows if r[1] == s and not int(r[6]) & 0x09} for s in SERVICES}
 
     def services(self):
@@ -172,7 +173,7 @@ class Host:
 
     def begin_look(self):
         """What end_look() takes. All in one command: each takes dom0 as long as a few moves."""
-        return self.vm.begin("for v in node-list lock-list host-list history; do resex -j $v || exit; echo ---; done; "
+        return self.vm.begin("for v in node-list lock-list host-list; do resex -j $v || exit; echo ---; done; "
                              "printf 'show servers state\\n' | busybox nc 127.0.0.1 9000")
 
     def end_look(self, number):
@@ -182,6 +183,9 @@ class Host:
 
     def look(self):
         return self.end_look(self.begin_look())
+
+    def moves(self):
+        return self.daemon.ask("history")["moves"]
 
     # --- what it does ----------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """reconf: nodes of two Xen hosts move between two services, by order and by load, and no request fails.
 
-Requests go through a HAProxy on each host. At last each daemon restarts in turn: no node moves.
+Requests go through a HAProxy on each host. At last each daemon restarts
+in turn, and resexd is killed: no node moves.
 """
 from bed import check, wait_for
 from daemon import start_agent
@@ -30,7 +31,7 @@ def orders(pair):
 
 def of_load(pair):
     """The newest move for load of either host, or None."""
-    rows = [m for x in pair.look() or () for m in x.moves if m["outcome"] == "moved" and m["why"] == "load"]
+    rows = [m for h in pair.hosts for m in h.moves() if m["outcome"] == "moved" and m["why"] == "load"]
     return max(rows, key=lambda m: m["time_ns"], default=None)
 
 
@@ -63,6 +64,11 @@ def restart_daemon(h):
     h.daemon.begin()
 
 
+def kill_daemon(h):
+    h.daemon.kill()
+    h.daemon.begin()
+
+
 def restart_agent(h):
     h.guest.sh("kill $(cat /tmp/agent.pid); while kill -0 $(cat /tmp/agent.pid) 2>/dev/null; do usleep 50000; done")
     start_agent(h.guest, "--load-period 100ms")
@@ -71,12 +77,13 @@ def restart_agent(h):
 def restarts(pair):
     """Each daemon in turn. What each host counts as moves stays, and so do words and proxies."""
     for h in pair.hosts:
-        for restart in (restart_daemon, restart_agent, type(h).restart_proxy):
-            before = [len(x.moves) for x in pair.until_up()]
+        for restart in (restart_daemon, kill_daemon, restart_agent, type(h).restart_proxy):
+            before = [x.moves() for x in pair.hosts]
             restart(h)
             pair.until_up()
-            seen = pair.until_agreed("after %s of %s" % (restart.__name__, h.name), services=BOTH)
-            check([len(x.moves) for x in seen] == before, "%s of %s moved a node" % (restart.__name__, h.name))
+            pair.until_agreed("after %s of %s" % (restart.__name__, h.name), services=BOTH)
+            after = [x.moves() for x in pair.hosts]
+            check(after == before, "%s of %s: moves were %s, and are %s" % (restart.__name__, h.name, before, after))
 
 
 def reconf(vm):
