@@ -5,8 +5,10 @@ wire.py holds the cable at the phase until the fault is made: the cable is cut, 
 stopped, or a host loses its power. When that is over, no service is below its minimum, each node is
 in one service, both HAProxies have it there, and the other host moves the node back.
 
-The membership is static: xen1 is the home of the locks, and while it is dead none are acquired. So
+The membership is static: xen1 is the home of the locks, and while it is dead none is acquired. So
 quorum has no part in this: of two hosts of corosync neither has one when the other is gone.
+
+A guest does not come again with its host: who serves requests has no part in this, only who should.
 """
 import collections
 import time
@@ -15,7 +17,7 @@ from bed import Failed, check, wait_for
 from reconf_bed import BOTH, SCAN_MS, TIMEOUT_MS, Pair
 
 # A move of n1 from web to mail by xen2: all its words are at xen1, so each step of it is on the wire.
-# name: what is held there; who holds the locks of web and mail then; whether n1's word has changed.
+# name: what is held there; who holds the locks of web and mail then; whether the node's word has changed.
 Phase = collections.namedtuple("Phase", "name op stage web mail moved")
 PHASES = [
     Phase("before locks are asked for", "lock1", "request", None, None, False),
@@ -33,28 +35,32 @@ PHASES = [
 SAVED = "saved, before the unlock"
 # Its host is stopped before the CAS is executed, so it cannot save the new word; then it ends.
 UNSAVED = Phase("changed, and not saved", "move", "request", "xen2", "xen2", True)
+# Of a move of n2 by xen1, which has the locks itself: what is on the wire.
+OF_HOME = [p for p in PHASES if p.op in ("tell", "move")]
 WITHIN_S = (3 * SCAN_MS + TIMEOUT_MS) / 1000
 
 
 class Case:
-    """One fault at one phase. who: "cable", or "mover" (xen2), or "home" (xen1: of the locks, and of n1)."""
+    """One fault at one phase. who: "cable", or "mover", or "host": that of the node."""
 
-    def __init__(self, pair, who, how, phase):
+    def __init__(self, pair, who, how, phase, mover=2):
         self.pair, self.who, self.how, self.phase = pair, who, how, phase
-        self.home, self.mover = pair.hosts
+        self.mover, self.host = pair.hosts[mover - 1], pair.hosts[2 - mover]
+        self.node, self.left = "n%d" % self.host.number, "n%d" % mover
+        self.with_locks = self.host.number == 1
+        self.victim = {"mover": self.mover, "host": self.host}.get(who)
         self.lost = []
-        self.victim = {"mover": self.mover, "home": self.home}.get(who)
-        self.text = "%s, %s: %s" % (who, how, phase.name)
+        self.text = "%s moves %s; %s, %s: %s" % (self.mover.name, self.node, who, how, phase.name)
 
     def hold(self):
         """The move begins, and stops at its phase."""
         # A move that finds words that are not saved ends, and is tried again.
         after = "move" if self.phase.op.startswith("unlock") else None
-        self.pair.wire.arm(2, self.phase.op, self.phase.stage, after)
-        self.job = self.mover.vm.begin("resex move n1 mail")
+        self.pair.wire.arm(self.mover.number, self.phase.op, self.phase.stage, after)
+        self.job = self.mover.vm.begin("resex move %s mail" % self.node)
         self.pair.wire.wait_held(self.text)
         if self.phase.name == SAVED:
-            wait_for("the word to be saved", 5, lambda: self.home.look().words["n1"] == ("mail", True), 0.02)
+            wait_for("the word to be saved", 5, lambda: self.host.look().words[self.node] == ("mail", True), 0.02)
 
     def fault(self):
         if self.phase is UNSAVED:
@@ -73,16 +79,16 @@ class Case:
             self.lost = self.pair.wire.lose()
 
     def stop_before_the_save(self):
-        executed = self.pair.wire.done[2, "move"]
-        self.home.daemon.signal("STOP")
+        executed = self.pair.wire.done[self.mover.number, "move"]
+        self.host.daemon.signal("STOP")
         self.pair.wire.release()
-        wait_for("CAS of " + self.text, 5, lambda: self.pair.wire.done[2, "move"] > executed, 0.005)
+        wait_for("CAS of " + self.text, 5, lambda: self.pair.wire.done[self.mover.number, "move"] > executed, 0.005)
 
     def check_phase(self):
-        """What the home has, once it has read it, says which phase the fault met."""
+        """What the node's host has, once it has read it, says which phase the fault met."""
         def met():
-            look = self.home.look()
-            seen.update(look.owners, moved=look.words["n1"][0] == "mail")
+            look = self.host.look()
+            seen.update(look.owners if self.with_locks else {}, moved=look.words[self.node][0] == "mail")
             return all(seen[key] == getattr(self.phase, key) for key in seen)
         seen = {}
         try:
@@ -103,35 +109,42 @@ class Case:
         self.pair.until_up()
         if self.victim is not self.mover or self.how != "power":
             r = self.mover.vm.end(self.job, 60)
-            self.pair.note("%s: xen2: %s" % (self.text, r.out.strip()))
+            self.pair.note("%s: the mover: %s" % (self.text, r.out.strip()))
+
+    def save_all(self):
+        """All words get the epoch of the locks: a host that is stopped could not save that."""
+        for service in ("mail", "web"):
+            self.host.move(self.left, service)
+        self.pair.until_agreed("before " + self.text, services=BOTH)
 
     def rival(self):
-        """While the mover is stopped, xen1 breaks its locks, and takes the other node of web if n1 is still there."""
+        """While the mover is stopped, xen1 breaks its locks, and takes web's other node while it has two."""
         if not self.phase.moved:
-            self.home.move("n2", "mail")
+            self.host.move(self.left, "mail")
             return
-        r = self.home.vm.run("resex move n2 mail", 60)
+        r = self.host.vm.run("resex move %s mail" % self.left, 60)
         check(r.rc != 0, "%s: xen1 took the last node of web: %s" % (self.text, r.out))
 
     def healed(self):
         """(where each node is, for how many seconds all were still seen to disagree on it)."""
         began = time.monotonic()
-        services = self.pair.until_agreed("after " + self.text, WITHIN_S)[0].services()
+        services = self.pair.until_agreed("after " + self.text)[0].services()
         took = max(0.0, self.pair.disagreed - began)
         self.pair.note("%s: seen to disagree for %.1f s, to agree after %.1f s" %
                        (self.text, took, time.monotonic() - began))
+        moved = services[self.node] == "mail"
         # A mover, or a cable, that is there again may end its move later.
-        if self.who != "home" and (self.phase.moved or self.how in ("kill", "power")):
-            check((services["n1"] == "mail") == self.phase.moved, "%s: n1 is in %s" % (self.text, services))
+        if self.who != "host" and (self.phase.moved or self.how in ("kill", "power")):
+            check(moved == self.phase.moved, "%s: another end: %s" % (self.text, services))
         elif self.phase.name == SAVED:
-            check(services["n1"] == "mail", "%s: a saved word is lost: %s" % (self.text, services))
+            check(moved, "%s: a saved word is lost: %s" % (self.text, services))
         elif self.phase is UNSAVED:
-            check(services["n1"] == "web", "%s: a word that was not saved came back: %s" % (self.text, services))
+            check(not moved, "%s: a word that was not saved came back: %s" % (self.text, services))
         return services, took
 
     def restore(self, services):
         """By the one that was not harmed: locks of the dead are broken for it."""
-        by = self.home if self.who == "mover" else self.mover
+        by = self.host if self.who == "mover" else self.mover
         for node, service in services.items():
             if service != BOTH[node]:
                 by.move(node, BOTH[node])
@@ -142,11 +155,14 @@ class Case:
             self.pair.until_agreed("when frames came late after " + self.text, services=BOTH)
 
     def run(self):
+        rivals = (self.who, self.how) == ("mover", "stop") and self.with_locks
+        if rivals:
+            self.save_all()
         self.hold()
         self.fault()
-        if self.who != "home" and self.how != "stop":
+        if self.who != "host" and self.how != "stop":
             self.check_phase()
-        if (self.who, self.how) == ("mover", "stop"):
+        if rivals:
             self.rival()
         self.heal()
         services, took = self.healed()
@@ -154,25 +170,33 @@ class Case:
         return took
 
 
+def faults_at(phase):
+    """(who, how). A process that is stopped has put its request out: that is the next phase."""
+    yield "cable", "cut"
+    for who in ("mover", "host"):
+        for how in ("kill", "power") + (("stop",) if phase.stage == "answer" else ()):
+            yield who, how
+
+
 def all_cases():
-    """(who, how, phase). A process that is stopped has put its request out: that is the next phase."""
-    for phase in PHASES:
-        yield "cable", "cut", phase
-        for who in ("mover", "home"):
-            for how in ("kill", "power") + (("stop",) if phase.stage == "answer" else ()):
-                yield who, how, phase
+    """Arguments of Case."""
+    for phases, mover in ((PHASES, 2), (OF_HOME, 1)):
+        for phase in phases:
+            for who, how in faults_at(phase):
+                yield who, how, phase, mover
     for how in ("kill", "power"):
-        yield "home", how, UNSAVED
+        yield "host", how, UNSAVED
 
 
 def some_cases():
     """Each phase, and each fault."""
-    faults = [("cable", "cut"), ("mover", "kill"), ("home", "kill"), ("mover", "power"), ("home", "power")]
+    faults = [("cable", "cut"), ("mover", "kill"), ("host", "kill"), ("mover", "power"), ("host", "power")]
     for i, phase in enumerate(PHASES):
         yield (*faults[i % len(faults)], phase)
-    for who in ("mover", "home"):
+    for who in ("mover", "host"):
         yield who, "stop", PHASES[4]
-    yield "home", "kill", UNSAVED
+    yield "host", "kill", UNSAVED
+    yield "mover", "kill", OF_HOME[2], 1
 
 
 def reconf_faults(vm):
@@ -180,9 +204,9 @@ def reconf_faults(vm):
     with Pair(vm) as pair:
         pair.hosts[0].move("n2", "web")
         pair.until_agreed("at first", services=BOTH)
-        for who, how, phase in all_cases() if vm.deep else some_cases():
-            took.append(Case(pair, who, how, phase).run())
-            met[phase.name] += 1
+        for case in all_cases() if vm.deep else some_cases():
+            took.append(Case(pair, *case).run())
+            met[case[2].name] += 1
     vm.note("phases met: %s" % dict(met))
     check(set(met) == {p.name for p in PHASES + [UNSAVED]}, "phases that were not met: %s" % met)
     return "%d faults at %d phases; after healing all agreed at the first look in %d, and within %.1f s in %d" % (
