@@ -68,7 +68,9 @@ class Case:
         if self.how == "cut":
             self.pair.wire.set_cut(True)
         elif self.how == "kill":
+            # Until it has ended, the kernel repeats its requests.
             self.victim.daemon.kill()
+            wait_for("end of resexd", 5, lambda: self.victim.vm.run("[ -s /run/resexd.rc ]").rc == 0, 0.02)
         elif self.how == "stop":
             self.victim.daemon.signal("STOP")
         else:
