@@ -18,6 +18,7 @@ EXTRA_DIST += \
 	tests/system/pair.py \
 	tests/system/permute.py \
 	tests/system/real.py \
+	tests/system/reconf_bed.py \
 	tests/system/run.py \
 	tests/system/run.sh \
 	tests/system/sc_agent.py tests/system/sc_benchex.py \
@@ -43,18 +44,26 @@ EXTRA_DIST += \
 	tests/system/sc_matrix.py \
 	tests/system/sc_operator.py \
 	tests/system/sc_store.py \
+	tests/system/sc_reconf.py \
+	tests/system/sc_reconf_faults.py \
 	tests/system/sc_restored.py \
 	tests/system/sc_survive.py \
 	tests/system/sc_survive_ioshares.py \
 	tests/system/sc_traffic.py \
 	tests/system/sc_transport.py \
 	tests/system/sc_transport_bench.py \
+	tests/system/sc_web.py \
 	tests/system/scenarios.py \
-	tests/system/snapshot.py
+	tests/system/snapshot.py \
+	tests/system/wire.py
 
 # permute.py is what the experiment is judged by.
 TESTS += tests/system/test_permute.py
 EXTRA_DIST += tests/system/test_permute.py
+
+# wire.py decides at which step of a move a fault comes.
+TESTS += tests/system/test_wire.py
+EXTRA_DIST += tests/system/test_wire.py
 
 # rdmaload: RDMA traffic over loopback that tells its truth at the end (see --help).
 EXTRA_DIST += tests/golden/rxe

@@ -62,13 +62,19 @@ def archive(vm, root, path, programs):
     return "/h/files/" + path
 
 
-def put_programs(vm):
+def packages(vm):
+    """The root that Debian's are unpacked in."""
     root = vm.images + "/../web"
     made = subprocess.run([HERE + "/fetch-root.sh", root, PACKAGES], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT)
     if made.returncode and os.environ.get("CI") != "true":
         raise Skipped("Debian's %s could not be fetched: %s" % (PACKAGES, made.stdout[-200:]))
     check(made.returncode == 0, "Debian's packages could not be fetched: " + made.stdout[-400:])
+    return root
+
+
+def put_programs(vm):
+    root = packages(vm)
     vm.sh("cd / && busybox cpio -idu <%s 2>/dev/null" %
           archive(vm, root, "dom0.cpio", ("/usr/sbin/haproxy", "/usr/bin/wrk")))
     # Guests have no share with the host: they fetch theirs from dom0.

@@ -26,6 +26,8 @@ import sc_load
 import sc_load_hostile
 import sc_matrix
 import sc_operator
+import sc_reconf
+import sc_reconf_faults
 import sc_restored
 import sc_store
 import sc_survive
@@ -34,6 +36,7 @@ import sc_traffic
 import sc_transport
 import sc_transport_bench
 import sc_web
+import wire
 
 # name: (options of the VM, what snapshot it begins with; None: it boots). PVH guests are created in
 # a restored VM: what QEMU saves of SVM while none runs is enough.
@@ -46,6 +49,7 @@ BEDS = {
     "small": ({"kind": "plain", "memory": 384, "limit": 300, "cpus": 1}, None),
     "cable": ({"kind": "plain", "memory": 512, "limit": 600, "cpus": 1, "cable": sc_transport.CABLE}, None),
     "xen-cable": (dict(sc_hosts.BED, limit=900, cable=sc_transport.CABLE), "dom0"),
+    "xen-wire": (dict(sc_hosts.BED, limit=3600, cable=wire.ENDS[0]), "dom0"),
     "dom0": ({"sched": "credit2", "limit": 900}, "dom0"),
     "pair": ({"sched": "credit2", "limit": 1800}, "pair"),
     # Times are judged: the machine that runs this must not lengthen them. 4 ns an instruction are about
@@ -139,6 +143,10 @@ ALL = [
              "survive under IOShares", "deep", True),
     Scenario("hosts", "xen-cable", sc_hosts.hosts,
              "two Xen hosts count, lock and see each other's guests while things go wrong"),
+    Scenario("reconf", "xen-wire", sc_reconf.reconf,
+             "nodes of two Xen hosts move between two services, by order and load, and no request fails", "deep"),
+    Scenario("reconf-faults", "xen-wire", sc_reconf_faults.reconf_faults,
+             "cuts, kills and power losses at each phase of a move of two Xen hosts (--deep: each at each)", "deep"),
     Scenario("hv-pvh", "credit-dom0", sc_hv.hv_pvh,
              "each call of the Xen backend, against a PVH guest that balloons"),
     Scenario("count", "pair", sc_count.count,
