@@ -241,8 +241,10 @@ void sim_agent_latency(struct sim_task *t, const struct sim_request *r)
 /* The program of this guest succeeds in whatever is wanted. */
 void sim_agent_want(struct sim_dom *d, const char *value)
 {
-	unsigned long long number;
+	/* Of the lines of the want the second one is its number: it is repeated as it is. */
+	const char *number = strncmp(value, "1\n", 2) ? "" : value + 2;
+	size_t len = strcspn(number, "\n");
 
-	if (sscanf(value, "1\n%llu\n", &number) == 1)
-		snprintf(d->answer, sizeof(d->answer), "1\n%llu\n0\n\n", number);
+	if (len)
+		snprintf(d->answer, sizeof(d->answer), "1\n%.*s\n0\n\n", (int)len, number);
 }
