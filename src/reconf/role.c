@@ -79,11 +79,11 @@ static bool goes_on_checking(const struct role *r, struct mono now)
 
 static enum role_does begin(struct role *r, const struct role_in *in, struct mono now)
 {
+	if (!region_word_id(r->word)) /* of no service: it is left as it is */
+		return ROLE_NOTHING;
 	if (goes_on_checking(r, now))
 		return mono_sub(now, r->again) < 0 ? ROLE_NOTHING : check(r);
 	r->phase = ROLE_WAITS;
-	if (!region_word_id(r->word)) /* of no service: it is left as it is */
-		return ROLE_NOTHING;
 	if (!r->service && !r->asked) { /* rule 6 */
 		r->asked = true;
 		r->target = region_word_id(r->word);

@@ -213,4 +213,8 @@ TEST(unknown_at_the_start)
 	assert_int_equal(step(&r), ROLE_NOTHING);
 	assert_int_equal(role_ready(&r.role), 0);
 	assert_int_equal(r.role.service, WEB);
+	assert_int_equal(r.role.phase, ROLE_UNSEEN); /* its servers are left as they are, too */
+	r.in.word = WORD(WEB, 3);
+	assert_int_equal(step(&r), ROLE_NOTHING);
+	assert_true(role_ready(&r.role) == WORD(WEB, 3));
 }
