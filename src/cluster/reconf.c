@@ -401,7 +401,8 @@ static void take_trace(struct reconf *r, uint64_t ticket, struct cluster_move *m
 	if (m->held_ns < 0)
 		return;
 	put_fence(c->trace.fence[0], m->taker_fence);
-	put_fence(c->trace.fence[1], m->donor_fence);
+	if (*m->donor) /* to adopt a node takes one lock */
+		put_fence(c->trace.fence[1], m->donor_fence);
 }
 
 static void tell_end(struct reconf *r, const struct cluster_move *m, int rc, int64_t wall_ns)

@@ -260,7 +260,8 @@ TEST_WITH(trace__of_a_move__has_each_phase_both_fences_and_who_was_told, rig_set
 	const struct move_trace *t;
 
 	*lock_word(r, S20) = region_word(0, START + 5);
-	t = traced(r, &r->mover[2], (struct move_wish){ MOVE_FOR_ORDER, S20, N50 });
+	t = traced(r, &r->mover[2],
+		   (struct move_wish){ .why = MOVE_FOR_ORDER, .donor = S20, .node = N50 });
 	assert_true(t->at[0].ns > asked.ns);
 	for (int i = 1; i < MOVE_PHASES; i++)
 		assert_true(t->at[i].ns > t->at[i - 1].ns);
@@ -277,16 +278,19 @@ TEST_WITH(trace__of_no_move__ends_with_the_last_phase_that_was_reached, rig_setu
 	struct rig *r = *state;
 	const struct move_trace *t;
 
-	traced(r, &r->mover[2], (struct move_wish){ MOVE_FOR_ORDER, S20, N50 });
+	traced(r, &r->mover[2],
+	       (struct move_wish){ .why = MOVE_FOR_ORDER, .donor = S20, .node = N50 });
 	/* N50 is not the donor's any more. */
 	r->view.service[S20].minimum = 1;
-	t = traced(r, &r->mover[2], (struct move_wish){ MOVE_FOR_ORDER, S20, N50 });
+	t = traced(r, &r->mover[2],
+		   (struct move_wish){ .why = MOVE_FOR_ORDER, .donor = S20, .node = N50 });
 	assert_int_equal(move_result(&r->mover[2].move), MOVE_NOT_WISHED);
 	assert_true(t->at[MOVE_HELD].ns > 0 && t->at[MOVE_ENDED].ns > t->at[MOVE_HELD].ns);
 	assert_true(t->at[MOVE_READ].ns == -1 && t->at[MOVE_TOLD].ns == -1);
 	assert_true(t->at[MOVE_ACTED].ns == -1);
 	assert_int_equal(t->told, 0);
 	/* At once, without locks. */
-	t = traced(r, &r->mover[2], (struct move_wish){ MOVE_FOR_ORDER, S10, N70 });
+	t = traced(r, &r->mover[2],
+		   (struct move_wish){ .why = MOVE_FOR_ORDER, .donor = S10, .node = N70 });
 	assert_true(t->at[MOVE_HELD].ns == -1 && t->at[MOVE_ENDED].ns == r->now.ns);
 }
