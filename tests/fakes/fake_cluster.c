@@ -236,6 +236,7 @@ void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
 	*s = c->node[i];
 	s->conf = &c->conf.node[i];
 	s->host = &c->conf.host[0];
+	s->phase_name = s->conf->kind == CLUSTER_NODE_SWITCH ? "waits" : "";
 	s->load = s->state == CLUSTER_NODE_UNREAD ? NULL : &c->load;
 	s->service = cluster_service_at(&c->conf, (uint32_t)s->conf->service);
 }
@@ -373,9 +374,7 @@ int cluster_reconf_set(struct cluster *c, enum cluster_reconf_mode mode)
 
 const char *cluster_role_note(const struct cluster *c, uint32_t i)
 {
-	(void)c;
-	(void)i;
-	return "";
+	return c->conf.node[i].kind == CLUSTER_NODE_SWITCH ? "xen1 is waited for" : "";
 }
 
 enum cluster_reconf_mode cluster_reconf_mode(const struct cluster *c)

@@ -317,6 +317,13 @@ WITH_CALL(node_list__nodes_with_and_without_a_service__say_what_they_serve)
 	assert_true(json_is_null(json_object_get(n, "service")));
 	assert_true(json_is_null(json_object_get(n, "server")));
 	assert_string_equal(str(n, "note"), "old");
+	assert_string_equal(str(n, "kind"), "both");
+	assert_true(json_is_null(json_object_get(n, "phase")));
+	c->conf.node[1].kind = CLUSTER_NODE_SWITCH;
+	n = node_of(ask(*state, "node-list", ""), 1);
+	assert_string_equal(str(n, "kind"), "switch");
+	assert_string_equal(str(n, "phase"), "waits");
+	assert_string_equal(str(n, "note"), "xen1 is waited for");
 }
 
 /* --- balance ------------------------------------------------------------------------- */
