@@ -19,9 +19,8 @@ void adopt_see(struct adopt *a, const struct cluster_node_seen *s, struct mono n
 		*a = (struct adopt){ .lost = true, .since = now, .before = now, .was = s->was };
 }
 
-/* Members that balance it, and have lower numbers than this host. */
-static uint32_t rank_of(const struct cluster_conf *conf, const struct cluster_service *s,
-			const struct hostset *members)
+uint32_t adopt_rank(const struct cluster_conf *conf, const struct cluster_service *s,
+		    const struct hostset *members)
 {
 	uint64_t self = conf->host[conf->self].number;
 	uint32_t rank = 0;
@@ -45,7 +44,7 @@ const struct cluster_service *adopt_service(const struct adopt *a, const struct 
 
 	if (!a->lost || !s || !cluster_is_balancer(conf, s) || !hostset_has(members, node->host))
 		return NULL;
-	turns += rank_of(conf, s, members);
+	turns += adopt_rank(conf, s, members);
 	waits = cluster_break_ns(conf) + turns * conf->reconf.high_ns;
 	if (mono_sub(now, a->since) <= waits || mono_sub(now, a->before) < 0)
 		return NULL;

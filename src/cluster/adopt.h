@@ -24,6 +24,9 @@ struct adopt {
 	const struct cluster_service *was; /* it was seen in last; NULL: in none */
 };
 
+/* How many members that balance it have lower numbers than this host. */
+uint32_t adopt_rank(const struct cluster_conf *conf, const struct cluster_service *s,
+		    const struct hostset *members);
 /* a: of the node of s. */
 void adopt_see(struct adopt *a, const struct cluster_node_seen *s, struct mono now);
 /* The service for which this host may adopt the node at now; NULL: none, or not yet. */

@@ -160,7 +160,8 @@ static void look_at_node(struct reconf *r, const struct cluster *c, uint32_t i,
 	*d = (struct decide_node){ .service = place_of(r, s.service),
 				   .home = n->service ? r->place[n->service] : DECIDE_NO_SERVICE,
 				   .alive = hostset_has(members, n->host),
-				   .fixed = r->over.fixed[i] || is_pending(&s),
+				   .fixed = r->over.fixed[i],
+				   .pending = is_pending(&s),
 				   .known = s.state == CLUSTER_NODE_FRESH && b.known,
 				   .capacity = (uint32_t)n->capacity,
 				   .may = n->may };
@@ -594,30 +595,24 @@ static void decide_for(struct reconf *r, uint32_t i, struct mono now, int64_t wa
 
 /* --- moves that are undone ------------------------------------------------------------------ */
 
-/* Of the members that balance the service: one of them must undo, and not two. */
-static bool is_first_balancer(const struct reconf *r, const struct cluster_service *s,
-			      const struct hostset *members)
-{
-	uint32_t self = (uint32_t)r->conf->host[r->conf->self].number;
-
-	for (uint32_t host = 1; host < self; host++)
-		if (hostset_has(members, host) &&
-		    (hostset_empty(&s->balancers) || hostset_has(&s->balancers, host)))
-			return false;
-	return cluster_is_balancer(r->conf, s);
-}
-
-/* A node of kind switch that is not ready after give_up goes back to where it was. */
+/*
+ * A node of kind switch that is not ready after give_up goes back to where it was: by the first
+ * balancer of that service; each other one waits T longer than the one before it.
+ */
 static void undo(struct reconf *r, uint32_t i, const struct hostset *members, struct mono now,
 		 int64_t wall_ns)
 {
 	const struct cluster_service *from = cluster_service_at(r->conf, r->from[i]);
 	struct decide_plan p = { .steps = 1, .taker_after = UINT32_MAX, .donor_after = UINT32_MAX };
 	uint32_t donor = r->view.node[i].service;
+	int64_t waits;
 
-	if (mono_sub(now, r->pending[i]) < r->conf->reconf.give_up_ns || !from ||
-	    donor == DECIDE_NO_SERVICE || r->place[from->number] == donor ||
-	    !is_first_balancer(r, from, members) || r->asked.ticket)
+	if (!from || donor == DECIDE_NO_SERVICE || r->place[from->number] == donor ||
+	    !cluster_is_balancer(r->conf, from) || r->over.fixed[i] || r->asked.ticket)
+		return;
+	waits = r->conf->reconf.give_up_ns +
+		adopt_rank(r->conf, from, members) * r->conf->reconf.high_ns;
+	if (mono_sub(now, r->pending[i]) < waits)
 		return;
 	p.step[0] = (struct decide_step){ .taker = r->place[from->number],
 					  .donor = (uint16_t)donor,

@@ -14,6 +14,9 @@
 #include "src/shared/nodes_file.h"
 #include "src/util/clock.h"
 
+static_assert((int)CLUSTER_HOOK_MAX <= (int)HOOK_PATH_MAX, "one length of paths");
+static_assert((int)REGION_NAME <= (int)HOOK_NAME_MAX, "one length of names");
+
 #define CHECKS_NS (30 * NS_PER_S) /* a check that fails is tried again for so long */
 
 struct role_node {
@@ -54,7 +57,8 @@ static int find_domain(void *arg, const char *name, uint32_t *domid)
 	return -ENOENT;
 }
 
-static int open_node(struct roles *r, const struct cluster_node *n, uint16_t service)
+/* word: of the file; 0: it does not have the node. */
+static int open_node(struct roles *r, const struct cluster_node *n, uint64_t word)
 {
 	struct role_node *to = &r->node[r->n];
 	struct hook_guest_conf g = { .ops = guests_view(r->gs).hv->watch,
@@ -68,12 +72,13 @@ static int open_node(struct roles *r, const struct cluster_node *n, uint16_t ser
 	to->ops = *n->guest ? &hook_guest : &hook_exec;
 	c.guest = *n->guest ? &g : NULL;
 	to->place = (uint32_t)(n - r->conf->node);
-	role_init(&to->role, service);
+	role_init(&to->role, region_word_id(word),
+		  (uint16_t)region_seq_epoch(region_word_seq(word)));
 	r->n++;
 	return to->ops->open(&to->hook, &c);
 }
 
-/* In the file a service is the id of a word; 0: not known. */
+/* In the file a service is the id of a word; 0: not known. The epoch is role.from. */
 static int load(struct roles *r, uint64_t *file, struct conf_error *e)
 {
 	int rc = nodes_file_load(r->state_dir, NODES_FILE_ROLES, file);
@@ -91,14 +96,6 @@ static int load(struct roles *r, uint64_t *file, struct conf_error *e)
 		     "each is prepared again for the service of its word",
 		     r->state_dir);
 	return rc;
-}
-
-/* A node that the file does not have is new, and serves what it is configured for. */
-static uint16_t service_of(const struct cluster_node *n, const uint64_t *file, int rc)
-{
-	if (file[n->number])
-		return region_word_id(file[n->number]);
-	return rc == -EINVAL ? 0 : n->service;
 }
 
 int roles_open(struct roles **out, const struct cluster_conf *conf, struct guests *gs,
@@ -123,7 +120,7 @@ int roles_open(struct roles **out, const struct cluster_conf *conf, struct guest
 		return known;
 	while (!rc && (n = cluster_next_own(conf, n)) != NULL)
 		if (n->kind == CLUSTER_NODE_SWITCH)
-			rc = open_node(r, n, service_of(n, file, known));
+			rc = open_node(r, n, file[n->number]);
 	return rc;
 }
 
@@ -145,9 +142,9 @@ static int save(const struct roles *r)
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct role_node *n = &r->node[i];
 
-		/* Count 1: a word of 0 would leave the node out, as if it were new. */
+		/* With count 1 it is never 0, which would leave the node out. */
 		file[r->conf->node[n->place].number] = region_word(n->role.service,
-								   region_seq(0, 1));
+								   region_seq(n->role.from, 1));
 	}
 	return nodes_file_save(r->state_dir, NODES_FILE_ROLES, file);
 }
@@ -274,7 +271,8 @@ static void tell_phase(struct roles *r, struct role_node *n, int64_t wall_ns)
 	n->told = phase;
 }
 
-static void work_on(struct roles *r, struct role_node *n, const struct cluster *c,
+/* Has it begun something? Then there is more to do soon. */
+static bool work_on(struct roles *r, struct role_node *n, const struct cluster *c,
 		    const struct hostset *members, struct mono now)
 {
 	struct role_in in = { .check_ns = CHECKS_NS };
@@ -296,8 +294,17 @@ static void work_on(struct roles *r, struct role_node *n, const struct cluster *
 		note_waiting(n, missing, !hostset_empty(members));
 	if (n->role.phase == ROLE_READY)
 		n->note[0] = 0;
+	if (does == ROLE_SWITCH)
+		n->note[0] = 0;
 	if (does != ROLE_NOTHING && do_it(r, n, does, now))
 		role_failed(&n->role, now);
+	return does != ROLE_NOTHING;
+}
+
+/* ns until then; what is past waits for something else than time. */
+static int64_t ns_until(struct mono at, struct mono now)
+{
+	return mono_sub(at, now) > 0 ? mono_sub(at, now) : INT64_MAX;
 }
 
 /* --- publish ---------------------------------------------------------------------------------- */
@@ -327,19 +334,20 @@ static void publish(struct roles *r)
 int64_t roles_work(struct roles *r, const struct cluster *c, const struct balances *b,
 		   const struct hostset *members, struct mono now, int64_t wall_ns)
 {
-	int64_t ns = INT64_MAX, one;
+	int64_t ns = INT64_MAX;
 
 	if (!cluster_switch_find(r->conf) || !r->conf->reconf.given)
 		return ns;
 	acknowledge(r, c, b, now);
 	for (uint32_t i = 0; i < r->n; i++) {
 		struct role_node *n = &r->node[i];
+		int64_t one = n->ops->poll(n->hook, now), due;
 
-		one = n->ops->poll(n->hook, now);
-		work_on(r, n, c, members, now);
+		if (work_on(r, n, c, members, now))
+			one = 0;
 		tell_phase(r, n, wall_ns);
-		if (mono_sub(role_due(&n->role), now) < one)
-			one = mono_sub(role_due(&n->role), now);
+		due = ns_until(role_due(&n->role), now);
+		one = due < one ? due : one;
 		ns = one < ns ? one : ns;
 	}
 	publish(r);

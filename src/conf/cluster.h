@@ -254,9 +254,9 @@ const struct cluster_node *cluster_server_next(const struct cluster_conf *c, uin
 					       const struct cluster_node *after);
 /* "observe", "act" or "pause". */
 const char *cluster_reconf_mode_name(enum cluster_reconf_mode mode);
-/* The first node of kind switch; NULL: there is none. */
 /* "both" or "switch". */
 const char *cluster_kind_name(enum cluster_node_kind kind);
+/* The first node of kind switch; NULL: there is none. */
 const struct cluster_node *cluster_switch_find(const struct cluster_conf *c);
 /* So many checks in a row are T. */
 uint32_t cluster_reconf_checks(const struct cluster_reconf *r);

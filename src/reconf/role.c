@@ -7,10 +7,16 @@
 
 static const struct mono NEVER = { INT64_MAX };
 
-void role_init(struct role *r, uint16_t service)
+void role_init(struct role *r, uint16_t service, uint16_t from)
 {
 	memset(r, 0, sizeof(*r));
-	r->service = r->from = service;
+	r->service = service;
+	r->from = from;
+}
+
+static bool is_prepared(const struct role *r)
+{
+	return r->service && r->service == region_word_id(r->word);
 }
 
 static void wait_again(struct role *r, struct mono now)
@@ -22,8 +28,7 @@ static void wait_again(struct role *r, struct mono now)
 
 void role_failed(struct role *r, struct mono now)
 {
-	if (r->phase == ROLE_READY)
-		r->service = 0; /* it is not in the file: after a restart nobody would know */
+	r->service = 0; /* the file does not say otherwise */
 	wait_again(r, now);
 }
 
@@ -54,7 +59,7 @@ static enum role_does check_ended(struct role *r, const struct role_in *in, stru
 		return ROLE_NOTHING;
 	}
 	r->service = r->from = r->target;
-	r->phase = ROLE_READY; /* if the word still says so: the next step sees that */
+	r->phase = is_prepared(r) ? ROLE_READY : ROLE_WAITS;
 	return ROLE_SAVE;
 }
 
@@ -64,11 +69,6 @@ static enum role_does hook_ended(struct role *r, const struct role_in *in, struc
 }
 
 /* --- nothing runs ------------------------------------------------------------------------- */
-
-static bool is_prepared(const struct role *r)
-{
-	return r->service && r->service == region_word_id(r->word);
-}
 
 /* Is the program called again, to check what it has made? */
 static bool goes_on_checking(const struct role *r, struct mono now)
@@ -90,7 +90,7 @@ static enum role_does begin(struct role *r, const struct role_in *in, struct mon
 		r->checks_end = now;
 		return check(r);
 	}
-	if (!in->acknowledged || mono_sub(now, r->again) < 0) /* rule 2 */
+	if (!in->acknowledged || in->word != r->word || mono_sub(now, r->again) < 0) /* rule 2 */
 		return ROLE_NOTHING;
 	r->asked = true;
 	r->service = 0; /* rule 3 */

@@ -51,7 +51,7 @@ enum role_phase {
 struct role {
 	enum role_phase phase;
 	uint16_t service;	/* that it was prepared for; 0: not known */
-	uint16_t from;		/* the newest one that was known; 0: none since the start */
+	uint16_t from;		/* the newest one that was known; 0: none */
 	uint64_t word;		/* the newest that counts; 0: none */
 	uint16_t target;	/* SWITCHES, CHECKS: the service that the hook was called for */
 	bool running;		/* a hook is */
@@ -76,8 +76,8 @@ enum role_does {
 	ROLE_SAVE,   /* save role.service, for which the node is prepared now */
 };
 
-/* service: by the file "roles"; 0: not known. */
-void role_init(struct role *r, uint16_t service);
+/* service, from: by the file "roles"; 0: not known. */
+void role_init(struct role *r, uint16_t service, uint16_t from);
 enum role_does role_step(struct role *r, const struct role_in *in, struct mono now);
 /* What role_step() asked for could not be begun. */
 void role_failed(struct role *r, struct mono now);

@@ -6,6 +6,7 @@
  */
 #include <sys/stat.h>
 
+#include "src/reconf/role.h"
 #include "src/shared/nodes_file.h"
 #include "src/util/file.h"
 #include "tests/unit/balances_rig.h"
@@ -132,7 +133,7 @@ RIG_TEST(node_of_kind_switch__is_prepared_when_its_requests_have_ended)
 	move_to(s, 2, 0);
 	site_until(s, mb->server[2].admin == ACT_DRAIN && is_phase(s, 1, "waits"));
 	sites_pass(s, 5 * NS_PER_S);
-	assert_false(was_called(s, "n3"));
+	assert_false(was_called(s, "switch"));
 	assert_true(!serves(be) && is_phase(s, 1, "waits"));
 	assert_non_null(strstr(cluster_role_note(s->at[3].c, 2), "xen1 has not acknowledged"));
 	assert_string_equal(cluster_role_note(s->at[1].c, 2), "");
@@ -161,6 +162,12 @@ RIG_TEST(hook__that_fails__is_told_and_the_node_goes_back)
 	move_to(s, 2, 0);
 	site_until(s, strstr(cluster_role_note(s->at[3].c, 2), "no room"));
 	assert_true(!serves(be) && !serves(mb) && in_file(s, 0));
+	/* what it was before survives, so that it can go back */
+	site_kill(s, 3);
+	site_until(s, site_sees(s, 1, 3).state == CLUSTER_DOWN);
+	open_host(s, 3);
+	site_until(s, node(s, 1).phase > ROLE_READY);
+	assert_int_equal(node(s, 1).from, 255);
 	assert_true(site_has_event(s, 3, "reconf", "the hook prepares node n3 for web"));
 	unlink(tmp_at(&s->dir, "fails"));
 	site_until(s, serves(be));
@@ -178,7 +185,7 @@ RIG_TEST(haproxy__that_is_not_reached__acknowledges_nothing)
 	move_to(s, 2, 0);
 	site_until(s, is_phase(s, 1, "waits"));
 	sites_pass(s, 5 * NS_PER_S);
-	assert_true(!was_called(s, "n3") && !serves(be));
+	assert_true(!was_called(s, "switch") && !serves(be));
 	mb->away = false;
 	site_until(s, serves(be));
 	assert_false(serves(mb));
@@ -222,7 +229,7 @@ RIG_TEST(haproxy__that_is_only_observed__acknowledges_what_an_operator_did)
 	assert_true(is_phase(s, 1, "waits") && serves(mb) && !serves(be));
 	mb->server[2].admin = ACT_OUT;
 	sites_pass(s, 5 * NS_PER_S);
-	assert_false(was_called(s, "n3"));
+	assert_false(was_called(s, "switch"));
 	mb->server[2].own = 0;
 	site_until(s, serves(be));
 }

@@ -20,7 +20,7 @@ static struct rig begin(uint16_t service, uint64_t word)
 	struct rig r = { .in = { .word = word, .kept = true, .check_ns = CHECK_NS },
 			 .now = { NS_PER_S } };
 
-	role_init(&r.role, service);
+	role_init(&r.role, service, service);
 	return r;
 }
 
@@ -72,6 +72,12 @@ TEST(waits_for_acknowledgements)
 	assert_int_equal(r.role.phase, ROLE_WAITS);
 	assert_int_equal(role_ready(&r.role), 0);
 	assert_int_equal(r.role.service, WEB);
+	r.in.acknowledged = true; /* another word than the one that counts */
+	r.in.word = WORD(MAIL, 9);
+	r.in.kept = false;
+	assert_int_equal(step(&r), ROLE_NOTHING);
+	r.in.acknowledged = false;
+	r.in.kept = true;
 	r.in.word = WORD(WEB, 3); /* it comes back: nothing was done */
 	assert_int_equal(step(&r), ROLE_NOTHING);
 	assert_true(role_ready(&r.role) == WORD(WEB, 3));
@@ -154,8 +160,8 @@ TEST(word_that_changes_while_a_hook_runs)
 	assert_int_equal(ends(&r, HOOK_DONE), ROLE_SAVE);
 	assert_int_equal(r.role.service, MAIL);
 	assert_int_equal(role_ready(&r.role), 0);
-	assert_int_equal(step(&r), ROLE_NOTHING);
 	assert_int_equal(r.role.phase, ROLE_WAITS);
+	assert_int_equal(step(&r), ROLE_NOTHING);
 	r.in.acknowledged = true;
 	assert_int_equal(step(&r), ROLE_SWITCH);
 	assert_int_equal(r.role.target, WEB);
