@@ -167,7 +167,8 @@ def hostile(vm):
         load = Load(steady, STEADY % (STORM_S + 4))
         wait_first(d, load)
         load.go()
-        liar.sh("kill -9 $(cat /tmp/agent.pid); scribble %d >/tmp/scribble.out 2>&1 & sleep 1; "
+        liar.sh("kill -9 $(cat /tmp/agent.pid); scribble %d >/tmp/scribble.out 2>&1 & i=0; "
+                "until grep -q 'PHASE storm' /tmp/scribble.out || [ $i -ge 400 ]; do usleep 50000; i=$((i+1)); done; "
                 "grep -q 'PHASE storm' /tmp/scribble.out" % STORM_S)
         watch_storm(vm, d)
         phase(liar, "ring")
