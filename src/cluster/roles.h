@@ -29,7 +29,7 @@ void roles_close(struct roles *r);
 
 /*
  * Do all that is due. Returns ns until it must be called again. members: of the membership; empty:
- * this host is in no quorum, and no hook is begun.
+ * this host is in no quorum, and no node is prepared for another service.
  */
 int64_t roles_work(struct roles *r, const struct cluster *c, const struct balances *b,
 		   const struct hostset *members, struct mono now, int64_t wall_ns);
