@@ -91,7 +91,7 @@ static int open_regular(const char *name, int flags, struct stat *st)
 /* NULL: there is none, or it cannot be one of ours. */
 static FILE *open_old(struct history *h, const char *name)
 {
-	struct stat st;
+	struct stat st = { 0 };
 	int fd = open_regular(name, O_RDONLY, &st);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
@@ -127,7 +127,7 @@ static void read_file(struct history *h, const char *name)
 
 static bool open_file(struct history *h)
 {
-	struct stat st;
+	struct stat st = { 0 };
 	char last;
 	int fd = open_regular(h->file, O_RDWR | O_APPEND | O_CREAT, &st);
 

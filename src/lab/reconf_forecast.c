@@ -13,6 +13,8 @@ enum { SCAN_MS = 10, CHECKS = 5, WINDOW_SCANS = 2 };
 
 static uint32_t draw(uint64_t *random, uint32_t from, uint32_t to)
 {
+	if (to < from) /* a site of no CPUs: there is none */
+		return from;
 	return from + (uint32_t)(random_next(random) % (to - from + 1));
 }
 

@@ -103,6 +103,7 @@ RIG_TEST(without_reconf__services_are_shown_and_nothing_is_decided)
 	struct sites *s = open_sites(state, NODES);
 	struct cluster_service_seen x;
 	char text[CLUSTER_SET_TEXT];
+	struct conf_error e;
 
 	sites_pass(s, NS_PER_S);
 	x = seen(s, 1, 1);
@@ -115,7 +116,7 @@ RIG_TEST(without_reconf__services_are_shown_and_nothing_is_decided)
 	assert_ptr_equal(x.in_force, x.conf);
 	assert_int_equal(cluster_node_fix(s->at[1].c, 1, true), -EOPNOTSUPP);
 	assert_false(cluster_node_fixed(s->at[1].c, 1));
-	assert_int_equal(cluster_service_set(s->at[1].c, 0, NULL, NULL), -EOPNOTSUPP);
+	assert_int_equal(cluster_service_set(s->at[1].c, 0, NULL, &e), -EOPNOTSUPP);
 	cluster_service_set_text(s->at[1].c, 0, text);
 	assert_string_equal(text, "");
 	cluster_service_reset(s->at[1].c);
