@@ -304,7 +304,7 @@ def happens(client, haproxy):
 
     haproxy.signal(signal.SIGSTOP)
     client.process.stdin.write("read\n")  # answered when there is a reading
-    time.sleep(0.5)
+    time.sleep(2)  # more than the timeout of a client that gets little CPU time
     haproxy.signal(signal.SIGCONT)
     client.process.stdout.readline()
     client.say("see")
