@@ -27,9 +27,8 @@ uint32_t adopt_rank(const struct cluster_conf *conf, const struct cluster_servic
 
 	for (uint32_t i = 0; i < conf->hosts; i++) {
 		uint32_t host = (uint32_t)conf->host[i].number;
-		bool balances = hostset_empty(&s->balancers) || hostset_has(&s->balancers, host);
 
-		rank += host < self && balances && hostset_has(members, host);
+		rank += host < self && cluster_balances(s, host) && hostset_has(members, host);
 	}
 	return rank;
 }

@@ -154,8 +154,7 @@ static int save(const struct roles *r)
 static bool balances_any(const struct cluster_conf *c, uint32_t host)
 {
 	for (uint32_t i = 0; i < c->services; i++)
-		if (hostset_empty(&c->service[i].balancers) ||
-		    hostset_has(&c->service[i].balancers, host))
+		if (cluster_balances(&c->service[i], host))
 			return true;
 	return false;
 }

@@ -47,8 +47,7 @@ static void put_service(const struct cluster_conf *c, uint32_t i, struct move_se
 
 	*to = (struct move_service){ .id = (uint16_t)s->number, .minimum = (uint32_t)s->minimum };
 	for (uint32_t h = 0; h < c->hosts; h++)
-		if (hostset_empty(&s->balancers) ||
-		    hostset_has(&s->balancers, (uint32_t)c->host[h].number))
+		if (cluster_balances(s, (uint32_t)c->host[h].number))
 			hostset_set(&to->balancers, (uint32_t)c->host[h].number, true);
 }
 

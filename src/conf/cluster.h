@@ -260,7 +260,9 @@ const char *cluster_kind_name(enum cluster_node_kind kind);
 const struct cluster_node *cluster_switch_find(const struct cluster_conf *c);
 /* So many checks in a row are T. */
 uint32_t cluster_reconf_checks(const struct cluster_reconf *r);
-/* Is this host a balancer of the service? A service without a list has all hosts. */
+/* Is the host of this number a balancer of the service? A service without a list has all hosts. */
+bool cluster_balances(const struct cluster_service *s, uint32_t host);
+/* Is this host one? */
 bool cluster_is_balancer(const struct cluster_conf *c, const struct cluster_service *s);
 /* How this host balances the service of this number; NULL: it does not. */
 const struct cluster_balance *cluster_balance_of(const struct cluster_conf *c, uint32_t service);

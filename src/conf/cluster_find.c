@@ -94,10 +94,14 @@ void cluster_node_may(const struct cluster_conf *c, const struct cluster_node *n
 			may[c->service[i].number / 64] |= 1ull << (c->service[i].number % 64);
 }
 
+bool cluster_balances(const struct cluster_service *s, uint32_t host)
+{
+	return hostset_empty(&s->balancers) || hostset_has(&s->balancers, host);
+}
+
 bool cluster_is_balancer(const struct cluster_conf *c, const struct cluster_service *s)
 {
-	return hostset_empty(&s->balancers) ||
-	       hostset_has(&s->balancers, (uint32_t)c->host[c->self].number);
+	return cluster_balances(s, (uint32_t)c->host[c->self].number);
 }
 
 uint32_t cluster_reconf_checks(const struct cluster_reconf *r)
