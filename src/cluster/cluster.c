@@ -90,16 +90,16 @@ static void reload_reconf(struct cluster *c)
 /* A hook that runs is killed, and called again: its settings may be others now. */
 static void reload_roles(struct cluster *c)
 {
-	const struct guests_view v = guests_view(c->guests);
 	struct conf_error e = { 0 };
 
 	roles_close(c->roles);
 	c->roles = NULL;
-	if (!roles_open(&c->roles, c->reload, c->guests, c->x, v.conf->state_dir, &e))
+	if (!roles_open(&c->roles, c->reload, c->guests, c->x, &e))
 		return;
 	guests_event(c->guests, c->worked_wall_ns, "", "reconf",
-		     "nodes of kind switch are not prepared for other services: %s",
-		     *e.text ? e.text : "no memory; restart resexd");
+		     "nodes of kind switch are not prepared for other services: %s: mend that, "
+		     "and restart resexd",
+		     e.text);
 	roles_close(c->roles);
 	c->roles = NULL;
 }
@@ -647,7 +647,7 @@ static int open_parts(struct cluster *c, const char *state_dir, struct mono now,
 	if (!rc)
 		rc = balances_open(&c->balances, c->conf, c->guests, now, e);
 	if (!rc)
-		rc = roles_open(&c->roles, c->conf, c->guests, c->x, state_dir, e);
+		rc = roles_open(&c->roles, c->conf, c->guests, c->x, e);
 	if (!rc && c->conf->reconf.given) {
 		rc = reconf_open(&c->reconf, c->conf, c->guests, c->x, state_dir);
 		if (rc)

@@ -32,7 +32,6 @@ struct roles {
 	const struct cluster_conf *conf;
 	struct guests *gs;
 	struct exchange *x;
-	char state_dir[256];
 	uint32_t n;
 	struct role_node node[REGION_NODES_MAX];
 	uint64_t ack[CLUSTER_MOVED_MAX];
@@ -78,50 +77,63 @@ static int open_node(struct roles *r, const struct cluster_node *n, uint64_t wor
 	return to->ops->open(&to->hook, &c);
 }
 
-/* In the file a service is the id of a word; 0: not known. The epoch is role.from. */
-static int load(struct roles *r, uint64_t *file, struct conf_error *e)
+static const char *state_dir(const struct roles *r)
 {
-	int rc = nodes_file_load(r->state_dir, NODES_FILE_ROLES, file);
+	return guests_view(r->gs).conf->state_dir;
+}
 
-	memset(file, 0, rc ? REGION_NODES_MAX * sizeof(*file) : 0);
-	if (!rc || rc == -ENOENT)
-		return rc;
-	if (rc != -EINVAL) {
-		conf_error_set(e, conf_exit(rc), "cluster: %s/roles cannot be read: %s",
-			       r->state_dir, strerror(-rc));
-		return rc;
-	}
-	guests_event(r->gs, clock_wall_ns(), "", "reconf",
-		     "%s/roles is damaged: what the nodes of kind switch serve is not known, so "
-		     "each is prepared again for the service of its word",
-		     r->state_dir);
+/*
+ * In the file a service is the id of a word; 0: not known. The epoch is role.from. 0, also without
+ * a file that counts: then file[] is all 0.
+ */
+static int load(const struct roles *r, uint64_t *file, struct conf_error *e)
+{
+	int rc = nodes_file_load(state_dir(r), NODES_FILE_ROLES, file);
+
+	if (!rc)
+		return 0;
+	memset(file, 0, REGION_NODES_MAX * sizeof(*file));
+	if (rc == -EINVAL)
+		guests_event(r->gs, clock_wall_ns(), "", "reconf",
+			     "%s/roles is damaged: what the nodes of kind switch serve is not "
+			     "known, so the program of each is asked first",
+			     state_dir(r));
+	if (rc == -EINVAL || rc == -ENOENT)
+		return 0;
+	conf_error_set(e, conf_exit(rc), "cluster: %s/roles cannot be read: %s", state_dir(r),
+		       strerror(-rc));
+	return rc;
+}
+
+static int open_nodes(struct roles *r, struct conf_error *e)
+{
+	const struct cluster_node *n = NULL;
+	uint64_t file[REGION_NODES_MAX];
+	int rc = load(r, file, e);
+
+	while (!rc && (n = cluster_next_own(r->conf, n)) != NULL)
+		if (n->kind == CLUSTER_NODE_SWITCH)
+			rc = open_node(r, n, file[n->number]);
+	if (rc && !*e->text)
+		conf_error_set(e, conf_exit(rc), "cluster: nodes of kind switch: %s",
+			       strerror(-rc));
 	return rc;
 }
 
 int roles_open(struct roles **out, const struct cluster_conf *conf, struct guests *gs,
-	       struct exchange *x, const char *state_dir, struct conf_error *e)
+	       struct exchange *x, struct conf_error *e)
 {
 	struct roles *r = calloc(1, sizeof(*r));
-	const struct cluster_node *n = NULL;
-	uint64_t file[REGION_NODES_MAX];
-	int known, rc = 0;
 
-	if (!r)
+	if (!r) {
+		conf_error_set(e, conf_exit(-ENOMEM), "cluster: no memory for nodes' roles");
 		return -ENOMEM;
+	}
 	*out = r;
 	r->conf = conf;
 	r->gs = gs;
 	r->x = x;
-	snprintf(r->state_dir, sizeof(r->state_dir), "%s", state_dir);
-	if (!conf->reconf.given || !cluster_switch_find(conf))
-		return 0;
-	known = load(r, file, e);
-	if (known && known != -ENOENT && known != -EINVAL)
-		return known;
-	while (!rc && (n = cluster_next_own(conf, n)) != NULL)
-		if (n->kind == CLUSTER_NODE_SWITCH)
-			rc = open_node(r, n, file[n->number]);
-	return rc;
+	return conf->reconf.given && cluster_switch_find(conf) ? open_nodes(r, e) : 0;
 }
 
 void roles_close(struct roles *r)
@@ -146,7 +158,7 @@ static int save(const struct roles *r)
 		file[r->conf->node[n->place].number] = region_word(n->role.service,
 								   region_seq(n->role.from, 1));
 	}
-	return nodes_file_save(r->state_dir, NODES_FILE_ROLES, file);
+	return nodes_file_save(state_dir(r), NODES_FILE_ROLES, file);
 }
 
 /* --- acknowledgements ------------------------------------------------------------------------- */
@@ -224,7 +236,7 @@ static int do_it(struct roles *r, struct role_node *n, enum role_does does, stru
 	if (!rc && does == ROLE_SWITCH)
 		return run_hook(r, n, "switch", service_name(r, n->role.from), now);
 	if (rc)
-		snprintf(n->note, sizeof(n->note), "%s/roles cannot be written: %s", r->state_dir,
+		snprintf(n->note, sizeof(n->note), "%s/roles cannot be written: %s", state_dir(r),
 			 strerror(-rc));
 	return rc;
 }

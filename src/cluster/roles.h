@@ -19,11 +19,11 @@ struct exchange;
 struct roles;
 
 /*
- * conf may have no such nodes: then nothing is done. state_dir is copied; the others must outlive
- * it. 0 or -ENOMEM; or another -errno and e: the file "roles" cannot be read. Close it also then.
+ * conf may have no such nodes: then nothing is done. conf, gs and x must outlive it. 0, or -errno and
+ * e: no memory, or the file "roles" cannot be read. Close it also then.
  */
 int roles_open(struct roles **r, const struct cluster_conf *conf, struct guests *gs,
-	       struct exchange *x, const char *state_dir, struct conf_error *e);
+	       struct exchange *x, struct conf_error *e);
 /* A hook that runs is killed: after the next start it is called again. NULL: nothing is done. */
 void roles_close(struct roles *r);
 
