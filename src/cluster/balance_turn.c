@@ -148,11 +148,7 @@ static void take_reading(struct balancer *b, const struct act_seen *h)
 	}
 }
 
-/*
- * Of a node that moves between services: with "reconf" its word says which one it serves. While
- * its word is not known, or names no service, its server is left as it is. A server that is to
- * serve no more drains first: its requests end.
- */
+/* A server that is to serve no more drains first: its requests end. */
 static enum act_want out_of(const struct act_server *h)
 {
 	return h->own ? ACT_DRAIN : ACT_OUT;
@@ -173,6 +169,10 @@ static enum act_want want_of_ready(const struct cluster_node_seen *s, enum act_w
 	return out_of(h);
 }
 
+/*
+ * Of a node that moves between services: with "reconf" its word says which one it serves. While
+ * its word is not known, or names no service, its server is left as it is.
+ */
 static enum act_want want_of(const struct balancer *b, const struct cluster_node_seen *s,
 			     const struct act_server *h, uint32_t i)
 {
@@ -311,11 +311,6 @@ static void turn(struct balancer *b, const struct balance_world *w, const struct
 }
 
 /* --- work ------------------------------------------------------------------------------------- */
-
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
 
 static int64_t work_on_act(struct balancer *b, const struct balance_world *w, bool due)
 {

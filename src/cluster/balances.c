@@ -102,7 +102,7 @@ static int64_t work_on_leaving(struct balances *s, const struct balance_world *w
 			balancer_close(b);
 			continue;
 		}
-		ns = one < ns ? one : ns;
+		ns = least(ns, one);
 		at = &b->next;
 	}
 	return ns;
@@ -132,7 +132,7 @@ int64_t balances_work(struct balances *s, const struct cluster *c, struct mono n
 
 	for (uint32_t i = 0; i < s->conf->balances; i++) {
 		one = s->at[i] ? balancer_work(s->at[i], &w) : INT64_MAX;
-		ns = one < ns ? one : ns;
+		ns = least(ns, one);
 	}
 	pass_requests(s, &c->x->requests);
 	return ns;

@@ -202,11 +202,6 @@ static void save_words(struct cluster *c)
 	exchange_wake(c->x->worker_fd);
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono now, int64_t wall_ns)
 {
 	int64_t period = c->conf->heartbeat_ns > PUBLISH_MIN_NS ? c->conf->heartbeat_ns

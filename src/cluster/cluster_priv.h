@@ -160,6 +160,11 @@ void locks_renumber(struct locks *l, const struct cluster_conf *old,
 /* Of the newest break, as cluster_result. */
 int locks_break_result(const struct locks *l);
 
+static inline int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* What the worker has passed last; valid until the next call. i: of conf->host[]. */
 const struct host_copy *cluster_newest_host(const struct cluster *c, uint32_t i);
 

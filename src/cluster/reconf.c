@@ -62,9 +62,8 @@ struct reconf {
 	struct taker taker[CLUSTER_SERVICES_MAX];
 	struct open_move open[HISTORY_MOVES];
 	struct adopt adopt[CLUSTER_MOVED_MAX]; /* of conf->node[i] */
-	struct mono pending
-		[CLUSTER_MOVED_MAX]; /* of kind switch: the node was ready then, or seen first */
-	uint16_t from[CLUSTER_MOVED_MAX];  /* number of the service that it served then */
+	/* Of kind switch: when the node was last ready, or was first seen. */
+	struct mono pending[CLUSTER_MOVED_MAX];
 	const struct cluster_host *unread; /* a member; the words of its nodes are; NULL: none */
 	char note[192];			   /* why nothing is decided; "" */
 	bool noted;			   /* an event has said so */
@@ -169,7 +168,6 @@ static void look_at_node(struct reconf *r, const struct cluster *c, uint32_t i,
 		d->load = load_of(&b);
 	if (!is_pending(&s) || !r->pending[i].ns)
 		r->pending[i] = now;
-	r->from[i] = (uint16_t)s.from;
 }
 
 static uint32_t at_most(uint64_t v)
@@ -599,14 +597,17 @@ static void decide_for(struct reconf *r, uint32_t i, struct mono now, int64_t wa
  * A node of kind switch that is not ready after give_up goes back to where it was: by the first
  * balancer of that service; each other one waits T longer than the one before it.
  */
-static void undo(struct reconf *r, uint32_t i, const struct hostset *members, struct mono now,
-		 int64_t wall_ns)
+static void undo(struct reconf *r, const struct cluster *c, uint32_t i,
+		 const struct hostset *members, struct mono now, int64_t wall_ns)
 {
-	const struct cluster_service *from = cluster_service_at(r->conf, r->from[i]);
+	const struct cluster_service *from;
+	struct cluster_node_seen s;
 	struct decide_plan p = { .steps = 1, .taker_after = UINT32_MAX, .donor_after = UINT32_MAX };
 	uint32_t donor = r->view.node[i].service;
 	int64_t waits;
 
+	cluster_node_see(c, i, now, &s);
+	from = cluster_service_at(r->conf, s.from);
 	if (!from || donor == DECIDE_NO_SERVICE || r->place[from->number] == donor ||
 	    !cluster_is_balancer(r->conf, from) || r->over.fixed[i] || r->asked.ticket)
 		return;
@@ -623,12 +624,12 @@ static void undo(struct reconf *r, uint32_t i, const struct hostset *members, st
 		r->pending[i] = now; /* if it is refused: again after give_up */
 }
 
-static void undo_pending(struct reconf *r, const struct hostset *members, struct mono now,
-			 int64_t wall_ns)
+static void undo_pending(struct reconf *r, const struct cluster *c, const struct hostset *members,
+			 struct mono now, int64_t wall_ns)
 {
 	for (uint32_t i = 0; r->conf->reconf.give_up_ns && i < r->view.nodes; i++)
 		if (r->conf->node[i].kind == CLUSTER_NODE_SWITCH && r->mode == RECONF_ACT)
-			undo(r, i, members, now, wall_ns);
+			undo(r, c, i, members, now, wall_ns);
 }
 
 /* --- nodes in no service -------------------------------------------------------------------- */
@@ -720,7 +721,7 @@ void reconf_turn(struct reconf *r, const struct cluster *c, const struct hostset
 	tell_hindrance(r, wall_ns);
 	see_later(r, now, wall_ns);
 	if (!r->note[0]) {
-		undo_pending(r, members, now, wall_ns);
+		undo_pending(r, c, members, now, wall_ns);
 		adopt_lost(r, members, now, wall_ns);
 	}
 	for (uint32_t i = 0; i < r->conf->services; i++)

@@ -352,14 +352,13 @@ int64_t roles_work(struct roles *r, const struct cluster *c, const struct balanc
 	acknowledge(r, c, b, now);
 	for (uint32_t i = 0; i < r->n; i++) {
 		struct role_node *n = &r->node[i];
-		int64_t one = n->ops->poll(n->hook, now), due;
+		int64_t one = n->ops->poll(n->hook, now);
 
 		if (work_on(r, n, c, members, now))
 			one = 0;
 		tell_phase(r, n, wall_ns);
-		due = ns_until(role_due(&n->role), now);
-		one = due < one ? due : one;
-		ns = one < ns ? one : ns;
+		one = least(one, ns_until(role_due(&n->role), now));
+		ns = least(ns, one);
 	}
 	publish(r);
 	return ns > 0 ? ns : 0;

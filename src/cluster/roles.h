@@ -19,8 +19,8 @@ struct exchange;
 struct roles;
 
 /*
- * conf may have no such nodes: then nothing is done. conf, gs and x must outlive it. 0, or -errno and
- * e: no memory, or the file "roles" cannot be read. Close it also then.
+ * conf may have no such nodes: then nothing is done. conf, gs and x must outlive it. 0, or -errno
+ * and e: no memory, or the file "roles" cannot be read. Close it also then.
  */
 int roles_open(struct roles **r, const struct cluster_conf *conf, struct guests *gs,
 	       struct exchange *x, struct conf_error *e);

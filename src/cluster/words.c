@@ -26,13 +26,12 @@ static struct node_words *words_of(struct worker *w, uint16_t host)
 }
 
 /* Up to the last word that is needed. */
-static uint32_t end_of_read(const struct worker *w, uint32_t nodes)
+static uint32_t end_of_read(const struct worker *w, uint32_t nodes, bool acks)
 {
-	return cluster_switch_find(w->conf) ? region_ack_offset(w->conf->nodes)
-					    : region_kept_offset(nodes - 1) + 8;
+	return acks ? region_ack_offset(w->conf->nodes) : region_kept_offset(nodes - 1) + 8;
 }
 
-static void read_host(struct worker *w, uint16_t host, uint32_t nodes, struct mono now)
+static void read_host(struct worker *w, uint16_t host, uint32_t nodes, bool acks, struct mono now)
 {
 	struct node_words *n = words_of(w, host);
 	const struct transport_op op = {
@@ -40,7 +39,7 @@ static void read_host(struct worker *w, uint16_t host, uint32_t nodes, struct mo
 		.host = host,
 		.part = TRANSPORT_WORDS,
 		.offset = region_node_offset(0),
-		.len = end_of_read(w, nodes) - region_node_offset(0),
+		.len = end_of_read(w, nodes, acks) - region_node_offset(0),
 		.tag = (uint64_t)CLUSTER_TAG_WORDS << CLUSTER_TAG_SHIFT | host,
 		.deadline = mono_add(now, w->conf->timeout_ns),
 	};
@@ -54,6 +53,8 @@ static void read_host(struct worker *w, uint16_t host, uint32_t nodes, struct mo
 
 void words_read(struct worker *w, struct mono now)
 {
+	bool acks = cluster_switch_find(w->conf);
+
 	if (!w->conf->reconf.given)
 		return;
 	for (uint32_t i = 0; i < w->conf->hosts; i++) {
@@ -62,8 +63,8 @@ void words_read(struct worker *w, struct mono now)
 
 		peers_see(w->peers, host, &p);
 		/* A host without nodes may acknowledge those of others. */
-		if (p.known && (p.nodes || cluster_switch_find(w->conf)))
-			read_host(w, host, p.nodes, now);
+		if (p.known && (p.nodes || acks))
+			read_host(w, host, p.nodes, acks, now);
 	}
 }
 

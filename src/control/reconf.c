@@ -399,7 +399,7 @@ static json_t *move_row(const struct cluster_move *m)
 	put_u(o, "id", m->id);
 	json_object_set_new(o, "time_ns", json_integer(m->wall_ns));
 	put_s(o, "node", m->node);
-	put_name(o, "from", *m->donor ? m->donor : NULL);
+	put_known_name(o, "from", m->donor);
 	put_s(o, "to", m->taker);
 	put_s(o, "why", m->why);
 	put_s(o, "outcome", m->outcome);
