@@ -35,7 +35,7 @@ static void set_answer(struct wanted *w, bool failed, const char *text)
 		log_msg(w->log, LOG_LVL_WARNING, "what the host wants failed: %s", text);
 }
 
-/* It is no longer wanted. */
+/* End the program that was wanted before, and forget its answer. */
 static void drop(struct wanted *w)
 {
 	w->answer[0] = '\0';

@@ -111,9 +111,9 @@ void balancer_requests(struct balancer *b, const struct cluster_conf *conf,
 		       struct node_requests to[static REGION_NODES_MAX]);
 
 /*
- * By the newest reading, which no failure followed: the server of conf->node[node] is in
- * maintenance, as it was put last, or in mode observe by another; and no request is at it. Or there
- * is no such server.
+ * Does HAProxy send no requests to conf->node[node], and is none there? It says so by the newest
+ * reading, if no failure came after it: the node has no server in this backend; or its server is in
+ * maintenance, and has no requests. In mode act this balancer must have put it there.
  */
 bool balancer_sends_none(const struct balancer *b, uint32_t node);
 

@@ -44,8 +44,8 @@ static void unread(struct history *h, const char *file, int error)
 }
 
 /*
- * Where the line belongs; NULL: nowhere. Ids may begin again when a file could not be read. A later
- * line of a move that is too old to be in memory is no new move.
+ * Where the line belongs; NULL: nowhere. Ids may begin again when a file could not be read. A move
+ * that is too old to be in memory may have a later line: that line does not add the move again.
  */
 static struct cluster_move *place_of(struct history *h, const struct cluster_move *m)
 {

@@ -51,8 +51,8 @@ const char *reconf_shares_text(const struct reconf_shares *s, char text[64]);
 
 /* --- reconf_lists.c --- */
 /*
- * Read a list of at most room numbers from least to most. The character apart is between two of
- * them. Returns the length of the list; 0: text is no such list.
+ * Read a list of at most room numbers, each from least to most. The character apart is between two
+ * of them. Returns the length of the list; 0: text is not a list of this form.
  */
 uint32_t reconf_numbers(const char *text, char apart, long least, long most, uint32_t *list,
 			uint32_t room);

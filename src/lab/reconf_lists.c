@@ -66,7 +66,7 @@ int reconf_set_cpus(struct reconf_options *o, const char *text)
 			  text, RECONF_NODES_MAX, WEB_CPUS_MAX);
 }
 
-/* The sites of one node: "23" is the second and the third, "0" all. False: it is no such word. */
+/* Read the sites of one node: "23" is the second and the third, "0" all. False: any other text. */
 static bool read_only(const char *word, size_t len, uint64_t *may)
 {
 	*may = 0;

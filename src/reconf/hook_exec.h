@@ -20,7 +20,7 @@
  * what it writes then is an error to it (SIGPIPE): redirect its output. After the deadline the
  * children are killed, too, but those that began a group or session of their own (setsid).
  *
- * The program is refused, if it is no regular file, if it cannot be executed, or if another user
+ * The program is refused if it is not a regular file, if it cannot be executed, or if another user
  * than root and this one could change it: by its owner and mode, or those of a directory above it.
  * The beginning of a program is read from its file system: one that hangs (NFS) stops the caller.
  *

@@ -114,8 +114,8 @@ static void write_want(struct hook *h)
 }
 
 /*
- * A line of decimal digits. NULL: it is none; else what is behind it. Of too many digits it is the
- * greatest number, which is no want's.
+ * Read a line of decimal digits. Returns the text behind it; NULL: the line has other characters.
+ * If the number is too large, *n is the greatest one; no want has that.
  */
 static const char *take_number(const char *text, uint64_t *n)
 {

@@ -129,7 +129,7 @@ static const struct {
 
 enum { LINES = sizeof(lines) / sizeof(lines[0]) };
 
-/* False: it is no line. */
+/* False: the word does not begin a line that is known, or the line is damaged. */
 static bool take(struct replay *r, const char *word)
 {
 	uint64_t f[FIELDS] = { 0 };

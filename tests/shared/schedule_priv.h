@@ -73,7 +73,7 @@ static inline void schedule_record(struct schedule *s, struct history_record r)
 
 /* The words with which a host begins: those of its disk, if it has not lost them. */
 void schedule_begin_words(struct schedule *s, uint16_t host);
-/* Save what its keep wants; later that is durable, and then its keep is told. */
+/* Save the words that the host's keep asks for. Later they are durable, and keep is notified. */
 void schedule_start_save(struct schedule *s, uint16_t host);
 void schedule_durable(struct schedule *s, uint16_t host);
 void schedule_saved(struct schedule *s, uint16_t host);
