@@ -12,7 +12,6 @@ when CI=true).
 import collections
 import http.client
 import http.server
-import json
 import os
 import shutil
 import subprocess
@@ -23,7 +22,7 @@ import time
 
 import relay
 import tools
-from common import PATIENCE_S, Failed, ask, expect, free_ports, until
+from common import PATIENCE_S, Cluster, Failed, ask, expect, free_ports, until
 
 DEEP = bool(os.environ.get("RESEX_DEEP"))
 MOVES = 1000 if DEEP else 40
@@ -66,21 +65,19 @@ class SlowPage(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Bed:
+class Bed(Cluster):
     def __init__(self, top, build):
-        self.top, self.build = top, build
+        super().__init__(top, build, HOSTS, SCAN_S)
         ports = free_ports(2 * len(SERVICES) + 2 + len(NODES))
         self.port, self.port2 = dict(zip(SERVICES, ports)), dict(zip(SERVICES, ports[2:]))  # HTTP/1, HTTP/2
         self.bad_ports = ports[4:6]
-        self.socket = os.path.join(top, "haproxy.sock")
         self.slow = Slow()
         self.write_haproxy(ports[6:])
         self.made = [subprocess.Popen(["haproxy", "-f", os.path.join(top, "haproxy.cfg")], stderr=subprocess.DEVNULL)]
         until(lambda: ask(self.socket, "show info"), "HAProxy answers")
         self.relay = relay.Process(top, self.socket)
         self.made.insert(0, self.relay.process)  # it ends first
-        os.mkdir(os.path.join(top, "shm"))
-        self.hosts = [self.start_host(n) for n in range(1, HOSTS + 1)]
+        self.daemon = [self.start_host(n) for n in range(1, HOSTS + 1)]
 
     def write_haproxy(self, ports):
         """A slot for each node in each backend; all are disabled: resexd enables those that serve."""
@@ -102,57 +99,16 @@ class Bed:
                     % (self.slow.server_address[1], *self.bad_ports))
 
     def start_host(self, n):
-        d = os.path.join(self.top, str(n))
-        os.makedirs(d, exist_ok=True)
         node = [{"name": "n%d" % i, "number": 1, "host": "xen%d" % i, "service": "web" if i == 1 else "mail"}
                 for i in range(1, HOSTS + 1)]
         node.append({"name": "n4", "number": 2, "host": "xen3", "guest": "bulk", "service": "web"})
-        cluster = {"cluster": "moves", "host": "xen%d" % n, "transport": "shm", "key_file": d + "/key",
-                   "heartbeat": "50ms", "scan": "%dms" % (1000 * SCAN_S), "timeout": "500ms", "hold": "500ms",
-                   "hosts": [{"name": "xen%d" % i, "number": i, "address": self.top + "/shm"}
-                             for i in range(1, HOSTS + 1)],
-                   "services": [{"name": s, "number": i + 1, "balancers": ["xen1"]} for i, s in enumerate(self.port)],
-                   "nodes": node, "reconf": {"T": "2s"},
-                   "balance": [{"service": s, "socket": self.relay.socket, "mode": "act"} for s in self.port]}
-        daemon = {"links": [{"name": "sim0", "rate": "1GiB/s"}], "lock_memory": False, "socket": d + "/sock",
-                  "state_dir": d + "/state", "lock_file": d + "/lock", "cluster_file": d + "/cluster.json"}
-        with open(os.open(d + "/key", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as f:
-            f.write("0123456789abcdef" * 4 + "\n")
-        for name, what in (("cluster", cluster), ("c", daemon)):
-            with open("%s/%s.json" % (d, name), "w") as f:
-                json.dump(what, f)
-        with open(d + "/log", "a") as log:
-            p = subprocess.Popen([self.build + "/resexd", "--hv", "sim", "-c", d + "/c.json"], stderr=log)
-        self.made.append(p)
-        return p
-
-    def resex(self, n, *words):
-        return subprocess.run([self.build + "/resex", "-s", "%s/%d/sock" % (self.top, n)] + list(words),
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def move(self, n, node, service):
-        """Again while it is refused: right after a start not all is read yet."""
-        said = [""]
-
-        def is_moved():
-            r = self.resex(n, "move", node, service)
-            said[0] = r.stderr
-            return r.returncode == 0
-        until(is_moved, lambda: "a move of %s to %s: %s" % (node, service, said[0]))
-
-    def states(self, service):
-        """By HAProxy, of each server of the backend."""
-        rows = [r.split() for r in ask(self.socket, "show servers state %s" % service).splitlines()[2:] if r]
-        return {r[3]: "maint" if int(r[6]) & 0x01 else "drain" if int(r[6]) & 0x08 else "ready" for r in rows}
-
-    def serving(self, service):
-        return {name for name, state in self.states(service).items() if state == "ready"}
+        return self.start(n, nodes=node, reconf={"T": "2s"},
+                          services=[{"name": s, "number": i + 1, "balancers": ["xen1"]}
+                                    for i, s in enumerate(self.port)],
+                          balance=[{"service": s, "socket": self.relay.socket, "mode": "act"} for s in self.port])
 
     def close(self):
-        for p in self.made:
-            p.terminate()
-        for p in self.made:
-            p.wait()
+        super().close()
         self.slow.shutdown()
         self.slow.server_close()
 
@@ -249,9 +205,9 @@ def many(bed, loads, want):
 
 
 def restarts(bed, loads, want):
-    bed.hosts[1].kill()
-    bed.hosts[1].wait()
-    bed.hosts[1] = bed.start_host(2)
+    bed.daemon[1].kill()
+    bed.daemon[1].wait()
+    bed.daemon[1] = bed.start_host(2)
     until(lambda: bed.resex(2, "node-list").returncode == 0, "resexd of host 2 answers again")
     own_nodes_alone(bed, loads, want)
 
