@@ -29,9 +29,9 @@ keep=${MODEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/resex/model}
 # NAME | MODEL | -D... | WHAT MUST BE FOUND | deep: a large search of what another row covers less widely
 table() {
 	cat <<'END'
-move_unknown             | move | UNKNOWNS=1 | -
-move_home                | move | HOME_CRASHES=1 | -
-move_node_home           | move | NODE_CRASHES=1 | -
+move_unknown             | move | UNKNOWNS=1 | - | deep
+move_home                | move | HOME_CRASHES=1 | - | deep
+move_node_home           | move | NODE_CRASHES=1 | - | deep
 move_crash               | move | CRASHES=1 AGAIN=0 | -
 move_crash_again         | move | RESTS=1 CRASHES=1 | -
 move_crash_unknown       | move | RESTS=1 CRASHES=1 UNKNOWNS=1 PAUSES=1 | -
@@ -40,8 +40,8 @@ move_node_unknown        | move | RESTS=1 NODE_CRASHES=1 UNKNOWNS=1 | -
 move_crash_node          | move | RESTS=1 CRASHES=1 NODE_CRASHES=1 PAUSES=1 | -
 move_kept                | move | KEPT RESTS=1 NODE_CRASHES=2 | -
 move_kept_unknown        | move | KEPT RESTS=1 NODE_CRASHES=1 UNKNOWNS=1 | -
-move_adopt               | move | ADOPT RESTS=1 LOSSES=1 | -
-move_adopt_roles         | move | ADOPT ROLES LOSSES=1 | -
+move_adopt               | move | ADOPT RESTS=1 LOSSES=1 | - | deep
+move_adopt_roles         | move | ADOPT ROLES LOSSES=1 | - | deep
 move_adopt_unknown       | move | ADOPT ROLES RESTS=1 LOSSES=1 UNKNOWNS=1 PAUSES=1 | -
 move_adopt_crash         | move | ADOPT ROLES RESTS=1 LOSSES=1 CRASHES=1 PAUSES=1 | -
 move_adopt_home          | move | ADOPT ROLES RESTS=1 LOSSES=1 HOME_CRASHES=1 PAUSES=1 | -

@@ -131,7 +131,9 @@ def churn(vm):
         steady.sh("touch /tmp/compact; " + COMPACT)
         rounds = Steady(d, steady, ROUND)
         try:
-            for step in (killed, rebooted, destroyed):  # the last two end with paused()
+            # The last two end with paused().
+            for step in (killed, *((rebooted, destroyed) if vm.deep else [random.choice((rebooted, destroyed))])):
+                vm.note("churn: " + step.__name__)
                 step(vm, d, moody)
         finally:
             rounds.end()

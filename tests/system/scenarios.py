@@ -116,7 +116,7 @@ ALL = [
     Scenario("forged", "pair", sc_forged.forged,
              "a queue pair that forges its ring is counted again, and told when it goes on", "deep", True),
     Scenario("liar", "linked", sc_liar.liar,
-             "a guest that hides a queue pair from its agent is told to diverge, no other is", beside=True),
+             "a guest that hides a queue pair from its agent is told to diverge, no other is", "deep", True),
     # Not where instructions are counted: perftest once told 5 % more than the link carries there.
     Scenario("link", "dom0", sc_link.link,
              "a guest reaches dom0's RDMA device over a link of known rate, by librdmacm too", beside=True),
