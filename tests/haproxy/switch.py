@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""switch: three resexd over shm, on simulated hosts, move nodes of kind "switch" between the backends of a real HAProxy.
+"""switch: three resexd over shm, on simulated hosts, move nodes of kind "switch" between backends of a real HAProxy.
 
 A node is an HTTP server that serves one service at a time: the hook of its host makes it serve another one. Each reply
-names the service that the node serves. No request may fail, and none may be answered for another service, while nodes
-move, hooks fail, and resexd and HAProxy are killed and started again. MOVES of them. Exit: 0, 1, or 77 when there is no
-haproxy (1 when CI=true).
+names the service that the node serves, in its body and in a header, by which HAProxy makes a reply for another service
+an error. No request may fail, and none may be answered for another service, while nodes move, hooks fail, and resexd is
+killed and started again. MOVES of them; --deep: 1,000, under wrk, ab, ab -k and h2load (tools.py), too. Exit: 0, 1, or
+77 when haproxy is missing, with --deep also a tool (1 when CI=true).
 """
 import http.client
 import http.server
@@ -19,13 +20,16 @@ import tempfile
 import threading
 import time
 
-from common import Cluster, Failed, ask, expect, free_ports, until
+import tools
+from common import Cluster, Failed, expect, free_ports, until
 
-MOVES = 300 if os.environ.get("RESEX_DEEP") else 12
+DEEP = bool(os.environ.get("RESEX_DEEP"))
+MOVES = 1000 if DEEP else 12
 SCAN_S = 0.05
 SERVICES = ["web", "mail"]
 HOSTS = 3
 NODES = ["n1", "n2", "n3", "n4"]  # n1 to n3: the hosts; n4: a guest of the third
+OWN = " http-response set-status 502 unless { res.hdr(X-Service) %s }\n"  # a reply for another service is an error
 HOOK = """#!/bin/sh
 # hook ACTION NODE FROM TO: the server of NODE reads its service from a file, which is gone while it changes.
 set -eu
@@ -61,6 +65,7 @@ def serve(port, path):
                 time.sleep(1)
             self.send_response(status)
             self.send_header("Content-Length", str(len(said)))
+            self.send_header("X-Service", said)
             self.end_headers()
             self.wfile.write(said.encode())
 
@@ -75,12 +80,14 @@ def serve(port, path):
 class Bed(Cluster):
     def __init__(self, top, build):
         super().__init__(top, build, HOSTS, SCAN_S)
-        self.port = dict(zip(SERVICES, free_ports(2)))
+        free = free_ports(6 + len(NODES))
+        self.port, self.port2 = dict(zip(SERVICES, free)), dict(zip(SERVICES, free[2:]))  # HTTP/1, HTTP/2
+        self.bad_ports = free[4:6]
         self.first = {n: SERVICES[i % 2] for i, n in enumerate(NODES)}
         os.makedirs(top + "/roles")
         with open(os.open(top + "/hook", os.O_WRONLY | os.O_CREAT, 0o755), "w") as f:
             f.write(HOOK % top)
-        ports = dict(zip(NODES, free_ports(len(NODES))))
+        ports = dict(zip(NODES, free[6:]))
         for n, port in ports.items():
             with open("%s/roles/%s" % (top, n), "w") as f:
                 f.write(self.first[n] + "\n")
@@ -96,10 +103,14 @@ class Bed(Cluster):
             f.write("global\n stats socket %s level admin\n maxconn 500\ndefaults\n mode http\n timeout connect 2s\n"
                     " timeout client 9s\n timeout server 9s\n timeout queue 9s\n retries 0\n" % self.socket)
             for service, port in self.port.items():
-                f.write("frontend f%s\n bind 127.0.0.1:%d\n default_backend %s\nbackend %s\n balance roundrobin\n"
-                        % (service, port, service, service))
+                f.write("frontend f%s\n bind 127.0.0.1:%d\n bind 127.0.0.1:%d proto h2\n default_backend %s\n"
+                        "backend %s\n balance roundrobin\n%s" % (service, port, self.port2[service], service, service,
+                                                                OWN % service))
                 for name, at in ports.items():
                     f.write(" server %s 127.0.0.1:%d disabled\n" % (name, at))
+            # Its node serves another service.
+            f.write("frontend fbad\n bind 127.0.0.1:%d\n bind 127.0.0.1:%d proto h2\n default_backend bad\n"
+                    "backend bad\n%s server s 127.0.0.1:%d\n" % (*self.bad_ports, OWN % SERVICES[1], ports[NODES[0]]))
 
     def start_haproxy(self):
         p = subprocess.Popen(["haproxy", "-f", self.top + "/haproxy.cfg"], stderr=subprocess.DEVNULL)
@@ -214,9 +225,16 @@ def damaged(bed, at):
     expect(not said, "the hook did not switch again", said)
 
 
+def stop(clients):
+    for c in clients:
+        c.stop = True
+    for c in clients:
+        c.join()
+
+
 def run(top, build):
     bed = Bed(top, build)
-    loads = []
+    loads, others = [], []
     try:
         for node, service in bed.first.items():
             bed.ready(node, service)
@@ -225,6 +243,9 @@ def run(top, build):
         # n4 is a guest: its own agent has answered, which the simulated one does.
         expect("check n3 - " in said and "n4" not in said, "which nodes the host's hook was asked of", said)
         loads = [Load(bed, s, p) for s in SERVICES for p in ("/", "/", "/slow")]
+        if DEEP:
+            tools.failures_are_seen(*bed.bad_ports)
+            others = tools.start_all(list(bed.port.values()), list(bed.port2.values()))
         began = time.monotonic()
         at = shuffle(bed, MOVES)
         took = time.monotonic() - began
@@ -232,10 +253,12 @@ def run(top, build):
         undone(bed, at)
         damaged(bed, at)
         time.sleep(0.5)
-        wrong = [w for load in loads for w in load.wrong]
+        stop(others)
+        wrong = [w for load in loads for w in load.wrong] + [w for tool in others for w in tool.failed]
         expect(not wrong, "requests that failed, or were answered for another service", len(wrong), wrong[:5])
         print("pass: %d moves of kind switch in %.1f s, restarts and hooks that fail: %d requests, 0 wrong"
-              % (MOVES, took, sum(load.requests for load in loads)))
+              % (MOVES, took, sum(load.requests for load in loads + others)))
+        print("".join("%s: %d requests; " % (tool.name, tool.requests) for tool in others))
         return 0
     except Failed as e:
         print("FAIL: %s" % e)
@@ -245,17 +268,14 @@ def run(top, build):
         print("wrong:", [w for load in loads for w in load.wrong][:5])
         return 1
     finally:
-        for load in loads:
-            load.stop = True
-        for load in loads:
-            load.join()
+        stop(loads + others)
         bed.close()
 
 
 def main():
     os.setpgid(0, 0)
-    if not shutil.which("haproxy"):
-        print("SKIP: no haproxy; on Debian: apt-get install haproxy")
+    if not shutil.which("haproxy") or DEEP and tools.missing():
+        print("SKIP: not found: haproxy, or one of its clients; on Debian: apt-get install " + tools.PACKAGES)
         return 1 if os.environ.get("CI") == "true" else 77
     top = tempfile.mkdtemp(prefix="resex-switch-")
     rc = 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools: wrk, ab and h2load, and the requests that they say have failed. For moves.py."""
+"""tools: wrk, ab and h2load, and the requests that they say have failed. For moves.py and switch.py."""
 import re
 import shutil
 import subprocess
@@ -81,7 +81,7 @@ def start_all(ports, ports2):
 
 
 def failures_are_seen(port, port2):
-    """port, port2: each request is answered by 503. So that "0 failed" means something."""
+    """port, port2: each request is answered by an error. So that "0 failed" means something."""
     for name, command, read, http2 in TOOLS:
         requests, failed, said = run_tool(command, read, port2 if http2 else port)
         expect(failed >= requests > 0, "%s does not tell failures" % name, requests, failed, said)

@@ -95,18 +95,25 @@ static struct transport_conf conf_of(uint16_t host)
 	return c;
 }
 
+/* The next event, from which the victim learns. False: there is none. */
+static bool take(struct transport_event *ev)
+{
+	if (!transport_poll(v.t, now(), ev, 1))
+		return false;
+	if (ev->type == TRANSPORT_UP)
+		v.up[ev->host] = ev->link;
+	else if (ev->type == TRANSPORT_DOWN)
+		v.up[ev->host] = 0;
+	else if (ev->type == TRANSPORT_MESSAGE)
+		v.messages++;
+	return true;
+}
+
 static void turn(void)
 {
-	struct transport_event ev[16];
-	size_t n = transport_poll(v.t, now(), ev, 16);
+	struct transport_event ev;
 
-	for (size_t i = 0; i < n; i++) {
-		if (ev[i].type == TRANSPORT_UP)
-			v.up[ev[i].host] = ev[i].link;
-		else if (ev[i].type == TRANSPORT_DOWN)
-			v.up[ev[i].host] = 0;
-		else if (ev[i].type == TRANSPORT_MESSAGE)
-			v.messages++;
+	for (int i = 0; i < 16 && take(&ev); i++) {
 	}
 }
 
@@ -192,7 +199,7 @@ static int close_victim(void **state)
 
 		assert_int_equal(transport_post(v.t, &op, 1, now(), NULL), 1);
 		do {
-			while (!transport_poll(v.t, now(), &ev, 1)) {
+			while (!take(&ev)) {
 			}
 		} while (ev.type != TRANSPORT_RESULT);
 		assert_int_equal(ev.outcome, TRANSPORT_DONE);

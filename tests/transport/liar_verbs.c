@@ -389,11 +389,9 @@ static void peer__lends_nothing__operations_are_refused(void **state)
 	op.deadline = mono_add(now(), 5 * NS_PER_S);
 	assert_int_equal(transport_post(v.t, &op, 1, now(), NULL), 1);
 	while (ev.type != TRANSPORT_RESULT)
-		transport_poll(v.t, now(), &ev, 1);
+		take(&ev);
 	assert_int_equal(ev.outcome, TRANSPORT_REFUSED);
-	UNTIL(transport_poll(v.t, now(), &ev, 1) && ev.type == TRANSPORT_DOWN);
-	assert_int_equal(ev.host, 2);
-	v.up[2] = 0;
+	UNTIL(!v.up[2]);
 	liar_end(&l);
 }
 
