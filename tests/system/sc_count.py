@@ -88,8 +88,9 @@ def perftest(d, g, command, op, size, n, sides):
 def count(vm):
     pv, pvh = Guest(vm, "pv", "pv"), Guest(vm, "pvh", "pvh")
     vm.create(pv, pvh)
-    rows = random.sample(PERFTEST, len(PERFTEST) if vm.deep else 4)
-    half = {"pv": rows[::2], "pvh": rows[1::2]}
+    rows = random.sample(PERFTEST, len(PERFTEST))
+    # The PVH guest is slow: without --deep it runs no perftest, and nothing at full speed.
+    half = {"pv": rows[::2], "pvh": rows[1::2]} if vm.deep else {"pv": rows[:3], "pvh": []}
     with Daemon(vm, observe=True) as d:
         def all_of(g):
             kind = g.sh("cat /sys/hypervisor/guest_type").strip()
@@ -97,7 +98,8 @@ def count(vm):
             with_agent(g)
             wait_for("agent of %s seen" % g.name, 20, lambda: d.rings(g.name)["attached"], 0.2)
             paced_load(d, g)
-            full_load(d, g)
+            if vm.deep or g is pv:
+                full_load(d, g)
 
         def perftests(g):
             for row in half[g.name]:

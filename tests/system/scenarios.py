@@ -152,7 +152,7 @@ ALL = [
     Scenario("count", "pair", sc_count.count,
              "work requests, MTUs and bytes of PV and PVH guests are what they did"),
     Scenario("cap", "linked", sc_cap.cap,
-             "a guest that overspends is capped until the next epoch, another is not", beside=True),
+             "a guest that overspends is capped until the next epoch, another is not", "deep", True),
     Scenario("cap-credit", "credit-linked", sc_cap.cap, "cap under the credit scheduler", "deep", True),
     Scenario("ioshares", "linked", sc_ioshares.ioshares,
              "the cap of who is to blame follows the latencies that another guest reports", "deep", True),
