@@ -154,7 +154,7 @@ def module(vm, d, g):
     """The figures of n1 come from its kernel, and without it from /proc again."""
     sc_kmod.build(vm)
     g.sh("busybox wget -q -O /tmp/loadmon.ko http://%s:8080/resex_loadmon.ko && insmod /tmp/loadmon.ko" % DOM0)
-    seen = wait_for("klm of n1", 30, lambda: node(d, "n1")["source"] == "klm" and node(d, "n1"), 0.2)
+    seen = wait_for("klm of n1", 30, lambda: node(d, "n1").get("source") == "klm" and node(d, "n1"), 0.2)
     check(seen["running"] >= BURNERS and not seen["note"], "n1 by its module: %s" % seen)
     set_mode(vm, "act")
     got = load(vm)
@@ -163,7 +163,7 @@ def module(vm, d, g):
     check(got["n1"] < 20, "n1 is not spared: %s" % got)
     g.sh("echo 1 >/sys/module/resex_loadmon/parameters/hold; i=0; until rmmod resex_loadmon 2>/dev/null || "
          "[ $i -ge 100 ]; do usleep 100000; i=$((i+1)); done; [ $i -lt 100 ]")
-    wait_for("ulm of n1", 30, lambda: node(d, "n1")["source"] == "ulm", 0.2)
+    wait_for("ulm of n1", 30, lambda: node(d, "n1").get("source") == "ulm", 0.2)
     check("disagrees" not in node(d, "n1")["flags"], "another source is taken for a lie: %s" % node(d, "n1"))
 
 
@@ -193,7 +193,7 @@ def web(vm):
     guests[0].sh("i=0; while [ $i -lt %d ]; do (while :; do :; done) & i=$((i+1)); done" % BURNERS)
     seen = {"equal": [], "act": []}
     with daemon(vm) as d:
-        wait_for("the agents' loads", 30, lambda: all(node(d, n)["source"] == "ulm" for n in GUESTS), 0.2)
+        wait_for("the agents' loads", 30, lambda: all(node(d, n).get("source") == "ulm" for n in GUESTS), 0.2)
         for _ in range(ROUNDS):
             for mode in ("equal", "act"):
                 set_mode(vm, mode)
