@@ -4,7 +4,8 @@
  *
  *	vt [--seed N] [--schedules N] [--kind KIND] [--first N] [--ignore NAMES] [-v]
  *	vt --expect NAMES [--asides] ...
- *	vt --keep FILE | --against FILE [--until N] ...
+ *	vt --keep FILE ...
+ *	vt --against FILE [--until N] ...
  *
  * Runs schedules N, N + 1, ... and stops at the first violation: prints its seed and
  * the last of its history, and exits 1. RESEX_SEED and RESEX_SCHEDULES say the same;
@@ -12,10 +13,10 @@
  * with a broken rule (broken.sh): it exits 0 if and only if a violation of one of these
  * names was found. --asides: a READ may be answered on a link that is down.
  *
- * --keep writes what distinguishes the history of each schedule to FILE. --against counts the
+ * --keep also writes what distinguishes the history of each schedule to FILE. --against counts the
  * schedules whose histories are other ones than those that the sound program kept: in these the
- * broken rule was reached, and made a difference. Violations do not end either of them. --until: N
- * such schedules are enough; with fewer it exits 1.
+ * broken rule was reached, and made a difference. Violations do not end it. --until: N such
+ * schedules are enough; with fewer it exits 1.
  * --first: views and generations begin right above N; else above 0, 2^15 or 2^16 +- 8, or near
  * 2^30 - 8, as drawn.
  * -v: every record of the first schedule.
@@ -95,7 +96,9 @@ static bool passed_over(const struct options *o, enum history_violation v)
 	return o->ignored && strstr(o->ignored, history_name(v));
 }
 
-static enum history_violation run(struct schedule *s, const struct options *o, struct sums *sum)
+/* kept: gets the hash of each history; NULL: nothing does. */
+static enum history_violation run(struct schedule *s, const struct options *o, struct sums *sum,
+				  FILE *kept)
 {
 	for (uint64_t i = 0; i < o->schedules; i++) {
 		struct schedule_options how = o->how;
@@ -104,6 +107,8 @@ static enum history_violation run(struct schedule *s, const struct options *o, s
 		how.verbose = o->verbose && i == 0 ? stdout : NULL;
 		fine = schedule_run(s, o->seed + i, &how);
 		add_up(sum, s);
+		if (kept)
+			fwrite(&s->h.hash, sizeof(s->h.hash), 1, kept);
 		if (fine || passed_over(o, s->h.violation))
 			continue;
 		if (!o->expected)
@@ -154,7 +159,7 @@ static bool decides_all(const struct options *o, const struct sums *sum)
 	return false;
 }
 
-static int run_sound(struct schedule *s, const struct options *o)
+static int run_sound(struct schedule *s, const struct options *o, FILE *kept)
 {
 	struct sums sum = { 0 };
 	struct clock c;
@@ -162,7 +167,7 @@ static int run_sound(struct schedule *s, const struct options *o)
 
 	clock_real(&c);
 	began = c.now(&c).ns;
-	if (run(s, o, &sum) || !same_again(s, o))
+	if (run(s, o, &sum, kept) || !same_again(s, o))
 		return 1;
 	us = (c.now(&c).ns - began) / NS_PER_US;
 	printf("seeds %llu to %llu: no violation; %llu steps, %llu acquisitions, %llu breaks, "
@@ -184,7 +189,7 @@ static int run_broken(struct schedule *s, const struct options *o)
 {
 	struct sums sum = { 0 };
 
-	if (run(s, o, &sum) > HISTORY_FINE && s->h.violation != HISTORY_WORLD)
+	if (run(s, o, &sum, NULL) > HISTORY_FINE && s->h.violation != HISTORY_WORLD)
 		return 0;
 	fprintf(stderr, "no violation of the expected kind (%s) in %llu schedules from seed %llu\n",
 		o->expected, (unsigned long long)o->schedules, (unsigned long long)o->seed);
@@ -194,17 +199,15 @@ static int run_broken(struct schedule *s, const struct options *o)
 static int run_keep(struct schedule *s, const struct options *o)
 {
 	FILE *f = fopen(o->keep, "w");
+	int rc;
 
 	if (!f) {
 		perror(o->keep);
 		return 1;
 	}
-	for (uint64_t i = 0; i < o->schedules; i++) {
-		schedule_run(s, o->seed + i, &o->how);
-		fwrite(&s->h.hash, sizeof(s->h.hash), 1, f);
-	}
+	rc = run_sound(s, o, f);
 	if (!fclose(f))
-		return 0;
+		return rc;
 	perror(o->keep);
 	return 1;
 }
@@ -314,7 +317,7 @@ int main(int argc, char **argv)
 	else if (o.against)
 		rc = run_against(s, &o);
 	else
-		rc = o.expected ? run_broken(s, &o) : run_sound(s, &o);
+		rc = o.expected ? run_broken(s, &o) : run_sound(s, &o, NULL);
 	free(s);
 	return rc;
 }

@@ -131,9 +131,9 @@ def churn(vm):
         steady.sh("touch /tmp/compact; " + COMPACT)
         rounds = Steady(d, steady, ROUND)
         try:
-            # The last two end with paused().
-            for step in (killed, *((rebooted, destroyed) if vm.deep else [random.choice((rebooted, destroyed))])):
-                vm.note("churn: " + step.__name__)
+            gone_and_back = [rebooted, destroyed]  # both end with paused()
+            for step in [killed] + (gone_and_back if vm.deep else random.sample(gone_and_back, 1)):
+                vm.note("--- " + step.__name__)
                 step(vm, d, moody)
         finally:
             rounds.end()

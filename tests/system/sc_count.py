@@ -90,7 +90,7 @@ def count(vm):
     vm.create(pv, pvh)
     rows = random.sample(PERFTEST, len(PERFTEST))
     # The PVH guest is slow: without --deep it runs no perftest, and nothing at full speed.
-    half = {"pv": rows[::2], "pvh": rows[1::2]} if vm.deep else {"pv": rows[:3], "pvh": []}
+    rows_of = {"pv": rows[::2], "pvh": rows[1::2]} if vm.deep else {"pv": rows[:3], "pvh": []}
     with Daemon(vm, observe=True) as d:
         def all_of(g):
             kind = g.sh("cat /sys/hypervisor/guest_type").strip()
@@ -102,7 +102,7 @@ def count(vm):
                 full_load(d, g)
 
         def perftests(g):
-            for row in half[g.name]:
+            for row in rows_of[g.name]:
                 perftest(d, g, *row)
         at_once(all_of, pv, pvh)
         unseen_loads(d, pv, pvh)

@@ -32,9 +32,9 @@ def cable(away):
 # --- the contract --------------------------------------------------------------------------------
 
 
-# What a network between two kernels can change: links and order. Deaths are below. Data and atomics on the wire
-# are the counters' below, which check each word and message while the cable is cut. Scenario
-# "transport" has all tests in one kernel; with --deep the whole suite is run here, too.
+# What a network between two kernels can change, and the parts below do not try: they kill processes,
+# and the counters check each word and message while the cable is cut. Scenario "transport" has all
+# tests in one kernel; with --deep the whole suite is run here, too.
 ACROSS = ("send__from_another_process__*", "order__*")
 
 
