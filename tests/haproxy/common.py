@@ -55,6 +55,13 @@ class Cluster:
         self.socket = top + "/haproxy.sock"  # HAProxy's own
         os.mkdir(top + "/shm")
 
+    def take_ports(self, services, more):
+        """HTTP/1 and HTTP/2 for each service, and for what is always an error. Returns so many more ports."""
+        n, ports = len(services), free_ports(2 * len(services) + 2 + more)
+        self.port, self.port2 = dict(zip(services, ports)), dict(zip(services, ports[n:]))
+        self.bad_ports = ports[2 * n:2 * n + 2]
+        return ports[2 * n + 2:]
+
     def start(self, n, **more):
         """resexd of host n, also again. more: members of its cluster.json."""
         d = "%s/%d" % (self.top, n)

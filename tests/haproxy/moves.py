@@ -13,7 +13,6 @@ import collections
 import http.client
 import http.server
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,7 @@ import time
 
 import relay
 import tools
-from common import PATIENCE_S, Cluster, Failed, ask, expect, free_ports, until
+from common import PATIENCE_S, Cluster, Failed, ask, expect, until
 
 DEEP = bool(os.environ.get("RESEX_DEEP"))
 MOVES = 1000 if DEEP else 40
@@ -68,11 +67,8 @@ class SlowPage(http.server.BaseHTTPRequestHandler):
 class Bed(Cluster):
     def __init__(self, top, build):
         super().__init__(top, build, HOSTS, SCAN_S)
-        ports = free_ports(2 * len(SERVICES) + 2 + len(NODES))
-        self.port, self.port2 = dict(zip(SERVICES, ports)), dict(zip(SERVICES, ports[2:]))  # HTTP/1, HTTP/2
-        self.bad_ports = ports[4:6]
         self.slow = Slow()
-        self.write_haproxy(ports[6:])
+        self.write_haproxy(self.take_ports(SERVICES, len(NODES)))
         self.made = [subprocess.Popen(["haproxy", "-f", os.path.join(top, "haproxy.cfg")], stderr=subprocess.DEVNULL)]
         until(lambda: ask(self.socket, "show info"), "HAProxy answers")
         self.relay = relay.Process(top, self.socket)
@@ -222,10 +218,7 @@ def check_costs(bed, moments):
 
 def check_requests(of_all):
     """of_all: what has .requests and .failed."""
-    for load in of_all:
-        load.stop = True
-    for load in of_all:
-        load.join()
+    tools.stop(of_all)
     counts = collections.Counter()
     for load in of_all:
         counts[load.name] += load.requests
@@ -262,9 +255,7 @@ def run(top, build):
 
 
 if __name__ == "__main__":
-    lacking = tools.missing() + ["haproxy"] * (not shutil.which("haproxy"))
-    if lacking:
-        print("moves: not found: %s; on Debian: apt-get install %s" % (" ".join(lacking), tools.PACKAGES))
-        sys.exit(1 if os.environ.get("CI") == "true" else 77)
+    if tools.missing():
+        sys.exit(tools.skip("moves"))
     with tempfile.TemporaryDirectory(prefix="resex-moves-") as top:
         sys.exit(run(top, os.getcwd()))

@@ -21,7 +21,7 @@ import threading
 import time
 
 import tools
-from common import Cluster, Failed, expect, free_ports, until
+from common import Cluster, Failed, expect, until
 
 DEEP = bool(os.environ.get("RESEX_DEEP"))
 MOVES = 1000 if DEEP else 12
@@ -80,14 +80,11 @@ def serve(port, path):
 class Bed(Cluster):
     def __init__(self, top, build):
         super().__init__(top, build, HOSTS, SCAN_S)
-        free = free_ports(6 + len(NODES))
-        self.port, self.port2 = dict(zip(SERVICES, free)), dict(zip(SERVICES, free[2:]))  # HTTP/1, HTTP/2
-        self.bad_ports = free[4:6]
         self.first = {n: SERVICES[i % 2] for i, n in enumerate(NODES)}
         os.makedirs(top + "/roles")
         with open(os.open(top + "/hook", os.O_WRONLY | os.O_CREAT, 0o755), "w") as f:
             f.write(HOOK % top)
-        ports = dict(zip(NODES, free[6:]))
+        ports = dict(zip(NODES, self.take_ports(SERVICES, len(NODES))))
         for n, port in ports.items():
             with open("%s/roles/%s" % (top, n), "w") as f:
                 f.write(self.first[n] + "\n")
@@ -225,13 +222,6 @@ def damaged(bed, at):
     expect(not said, "the hook did not switch again", said)
 
 
-def stop(clients):
-    for c in clients:
-        c.stop = True
-    for c in clients:
-        c.join()
-
-
 def run(top, build):
     bed = Bed(top, build)
     loads, others = [], []
@@ -253,12 +243,13 @@ def run(top, build):
         undone(bed, at)
         damaged(bed, at)
         time.sleep(0.5)
-        stop(others)
+        tools.stop(others)
         wrong = [w for load in loads for w in load.wrong] + [w for tool in others for w in tool.failed]
         expect(not wrong, "requests that failed, or were answered for another service", len(wrong), wrong[:5])
         print("pass: %d moves of kind switch in %.1f s, restarts and hooks that fail: %d requests, 0 wrong"
               % (MOVES, took, sum(load.requests for load in loads + others)))
-        print("".join("%s: %d requests; " % (tool.name, tool.requests) for tool in others))
+        for tool in others:
+            print("%s: %d requests" % (tool.name, tool.requests))
         return 0
     except Failed as e:
         print("FAIL: %s" % e)
@@ -268,15 +259,14 @@ def run(top, build):
         print("wrong:", [w for load in loads for w in load.wrong][:5])
         return 1
     finally:
-        stop(loads + others)
+        tools.stop(loads + others)
         bed.close()
 
 
 def main():
     os.setpgid(0, 0)
-    if not shutil.which("haproxy") or DEEP and tools.missing():
-        print("SKIP: not found: haproxy, or one of its clients; on Debian: apt-get install " + tools.PACKAGES)
-        return 1 if os.environ.get("CI") == "true" else 77
+    if tools.missing(DEEP):
+        return tools.skip("switch", DEEP)
     top = tempfile.mkdtemp(prefix="resex-switch-")
     rc = 1
     try:

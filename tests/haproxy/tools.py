@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """tools: wrk, ab and h2load, and the requests that they say have failed. For moves.py and switch.py."""
+import os
 import re
 import shutil
 import subprocess
@@ -45,8 +46,16 @@ TOOLS = (
 )
 
 
-def missing():
-    return sorted({command[0] for _, command, _, _ in TOOLS if not shutil.which(command[0])})
+def missing(with_tools=True):
+    """Of HAProxy and the tools: what is not installed."""
+    names = {"haproxy"} | {command[0] for _, command, _, _ in TOOLS if with_tools}
+    return sorted(name for name in names if not shutil.which(name))
+
+
+def skip(test, with_tools=True):
+    """Says what is missing. Returns the test's exit code."""
+    print("%s: not found: %s; on Debian: apt-get install %s" % (test, " ".join(missing(with_tools)), PACKAGES))
+    return 1 if os.environ.get("CI") == "true" else 77
 
 
 def run_tool(command, read, port):
@@ -78,6 +87,14 @@ class Tool(threading.Thread):
 def start_all(ports, ports2):
     """ports: of the services; ports2: with HTTP/2."""
     return [Tool(name, command, read, ports2 if http2 else ports) for name, command, read, http2 in TOOLS]
+
+
+def stop(clients):
+    """clients: threads that run until their .stop is true."""
+    for c in clients:
+        c.stop = True
+    for c in clients:
+        c.join()
 
 
 def failures_are_seen(port, port2):

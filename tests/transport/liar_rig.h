@@ -113,8 +113,7 @@ static void turn(void)
 {
 	struct transport_event ev;
 
-	for (int i = 0; i < 16 && take(&ev); i++) {
-	}
+	take(&ev);
 }
 
 /* Also the alarms that were only counted. */

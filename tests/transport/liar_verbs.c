@@ -391,7 +391,8 @@ static void peer__lends_nothing__operations_are_refused(void **state)
 	while (ev.type != TRANSPORT_RESULT)
 		take(&ev);
 	assert_int_equal(ev.outcome, TRANSPORT_REFUSED);
-	UNTIL(!v.up[2]);
+	UNTIL(take(&ev) && ev.type == TRANSPORT_DOWN);
+	assert_int_equal(ev.host, 2);
 	liar_end(&l);
 }
 
