@@ -1,6 +1,6 @@
 # tests/fuzz: libFuzzer targets, built with --enable-fuzzers CC=clang.
 # run.sh builds its own (also with coverage, and with planted bugs) and runs them.
-EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/caps.dict tests/fuzz/cluster.dict tests/fuzz/conf.dict tests/fuzz/control.dict \
+EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/cluster_seeds.py tests/fuzz/seeds.py tests/fuzz/caps.dict tests/fuzz/cluster.dict tests/fuzz/conf.dict tests/fuzz/control.dict \
 	tests/fuzz/haproxy.dict tests/fuzz/httplog.dict tests/fuzz/methods.dict tests/fuzz/proc.dict tests/fuzz/scenario.dict tests/fuzz/trace.dict
 
 if FUZZERS
