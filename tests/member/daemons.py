@@ -5,7 +5,7 @@
 The hosts are simulated and use tcp. run.sh runs this in namespaces of its own, with the members
 of cluster.py. The test checks the output and the exit status of resex while corosync is missing,
 starts, sees one host cut off, is killed, hangs; while a resexd is killed; and while a fourth host is
-added and removed, as cluster.json(5) says.
+added and removed, as cluster.json(5) says. A host without quorum moves no node; the others do.
 """
 import json
 import os
@@ -57,7 +57,11 @@ class Daemon:
             "hosts": [{"name": "xen%d" % h, "number": h, "address": "10.77.0.%d" % h,
                        "corosync_node": NODEID[h]} for h in hosts],
             "services": [{"name": "web", "number": 1}, {"name": "mail", "number": 2},
-                         {"name": "news", "number": 3}]}))
+                         {"name": "news", "number": 3, "minimum": 0}, {"name": "chat", "number": 4, "minimum": 0}],
+            "nodes": [{"name": "n%d" % h, "number": 1, "host": "xen%d" % h, "service": service}
+                      for h, service in zip(hosts, ("web", "news", "mail", "mail"))],
+            # No load moves a node within this test: it shows what an operator's moves do.
+            "reconf": {"mode": "act", "T": "60s"}}))
 
     def start(self):
         self.begun += 1
@@ -139,6 +143,33 @@ class Daemon:
                    for r in refused) and \
             self.lock(service)["state"] == "unknown" and self.says("host-list")["changes"] == before
 
+    def serves(self, node):
+        """By the node's word, as this host reads it; None: it does not know."""
+        rows = self.says("node-list").get("nodes", [])
+        return next((n["service"] for n in rows if n["node"] == node), None)
+
+    def moves(self, node, service):
+        """As resex(1) says: move is refused as busy while another move or a lock is in its way."""
+        came = []
+
+        def done():
+            came.append(self.resex("move", node, service))
+            return came[-1].returncode != BUSY
+
+        return wait(done) and came[-1].returncode == 0
+
+    def moves_nothing(self):
+        """A move is refused, and so is each decision on one, for lack of quorum; no word is changed."""
+        before = self.says("host-list").get("changes", -1)
+        refused = self.resex("move", "n2", "chat")
+        return refused.returncode == 1 and "quorum" in refused.stderr and not refused.stdout and \
+            wait(self.decides_nothing) and self.says("host-list")["changes"] == before
+
+    def decides_nothing(self):
+        """Of each service it says so, since its newest look at the nodes."""
+        notes = [s["note"] for s in self.says("service-list")["services"]]
+        return len(notes) == 4 and all("quorum" in n for n in notes)
+
     def reloads(self, hosts, *options):
         self.configure(hosts)
         return self.resex("cluster-reload", *options)
@@ -211,6 +242,7 @@ def without_corosync(d, check):
     check("each says that corosync is missing", all(d[h].confesses("start corosync") for h in (1, 2)) and
           all("start corosync" in d[h].logged() for h in (1, 2)))
     check("each decides nothing", all(d[h].sits_still("start corosync") for h in (1, 2)))
+    check("nor moves a node", all(d[h].moves_nothing() for h in (1, 2)))
     check("what only shows is answered", all(d[h].answers() for h in (1, 2)))
     check("a host takes locks, and says no more", all(d[3].takes_lock(s) for s in ("web", "mail", "news")))
     d[3].start()
@@ -238,6 +270,7 @@ def one_is_cut_off(d, check):
           wait(lambda: d[3].confesses("mend the network to the others") and d[3].members() == [3] and
                d[3].sees("down", 1, 2)))
     check("it decides nothing", d[3].sits_still("mend the network to the others"))
+    check("nor moves a node", d[3].moves_nothing())
     check("what only shows is answered there", d[3].answers())
     check("the others go on in a higher view without it",
           wait(lambda: all(d[h].view() > first and d[h].members() == [1, 2] and d[h].sees("down", 3)
@@ -252,11 +285,16 @@ def one_is_cut_off(d, check):
     check("there is nothing left to break", again.returncode == 1 and "the lock of web is not held" in again.stderr)
     check("a host that decides differs from one that does not", not d[1].sits_still("mend the network", "news"))
     check("by force, for which none need wait", d[1].lock("news")["state"] == "broken")
+    check("they move a node", d[1].moves("n2", "chat"))
+    check("as both see it", all(wait(lambda m=d[h]: m.serves("n2") == "chat") for h in (1, 2)))
     second = d[1].view()
     d[3].member.cable("up")
     check("healed: all in one view, higher than all before, and their links stand", wait(lambda: together(d, second)))
     check("the host that was cut off sees what became of its locks",
           wait(lambda: d[3].lock("web")["state"] == "broken" and d[3].held("mail", "xen3")))
+    check("and where the node is; it moves it back",
+          wait(lambda: d[3].serves("n2") == "chat") and d[3].moves("n2", "news") and
+          all(wait(lambda m=m: m.serves("n2") == "news") for m in d.values()))
 
 
 def corosync_dies(d, check):

@@ -7,6 +7,7 @@ in one service, both HAProxies have it there, and the other host moves the node 
 
 The membership is static: xen1 is the home of the locks, and while it is dead none is acquired. So
 quorum has no part in this: of two hosts of corosync neither has one when the other is gone.
+tests/member/daemons.py moves nodes of three hosts with it.
 
 A guest does not come again with its host: who serves requests has no part in this, only who should.
 """
