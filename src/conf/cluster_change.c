@@ -367,33 +367,7 @@ static int compare_services(const struct compared *c)
 	return rc;
 }
 
-/* --- balance -------------------------------------------------------------------- */
-
-static bool same_settings(const struct cluster_balance *a, const struct cluster_balance *b)
-{
-	return a->by == b->by && a->mode == b->mode && !strcmp(a->backend, b->backend) &&
-	       !strcmp(a->socket, b->socket) && a->port == b->port && a->k == b->k &&
-	       a->service_ns == b->service_ns;
-}
-
-static bool same_server(const struct cluster_node *a, const struct cluster_node *b)
-{
-	return a && b && a->number == b->number && a->host == b->host &&
-	       !strcmp(a->name, b->name) && !strcmp(a->guest, b->guest) &&
-	       !strcmp(a->server, b->server);
-}
-
-/* Node n of a, and m of b. */
-static bool moves_alike(const struct cluster_conf *a, const struct cluster_node *n,
-			const struct cluster_conf *b, const struct cluster_node *m)
-{
-	uint64_t of_n[REGION_SERVICES_MAX / 64], of_m[REGION_SERVICES_MAX / 64];
-
-	cluster_node_may(a, n, of_n);
-	cluster_node_may(b, m, of_m);
-	return n->kind == m->kind && n->capacity == m->capacity &&
-	       !memcmp(of_n, of_m, sizeof(of_n));
-}
+/* --- nodes, balance --------------------------------------------------------------- */
 
 /* Set the hosts of which a has a node that b has not, or not the same. */
 static void find_changed(const struct cluster_conf *a, const struct cluster_conf *b,
@@ -402,7 +376,7 @@ static void find_changed(const struct cluster_conf *a, const struct cluster_conf
 	for (uint32_t i = 0; i < a->nodes; i++) {
 		const struct cluster_node *n = &a->node[i], *m = cluster_node_find(b, n->name);
 
-		if (!(same_server(n, m) && n->service == m->service && moves_alike(a, n, b, m)))
+		if (!m || !cluster_same_node(a, n, b, m))
 			hostset_set(changed, n->host, true);
 	}
 }
@@ -425,24 +399,6 @@ static const char *host_name(const struct cluster_conf *a, const struct cluster_
 	return h ? h->name : cluster_host_at(a, number)->name;
 }
 
-bool cluster_same_balance(const struct cluster_conf *a, const struct cluster_conf *b,
-			  uint32_t service)
-{
-	const struct cluster_balance *was = cluster_balance_of(a, service),
-				     *now = cluster_balance_of(b, service);
-	const struct cluster_node *m = NULL, *n = NULL;
-
-	if (!was || !now)
-		return was == now;
-	if (!same_settings(was, now))
-		return false;
-	do {
-		m = cluster_server_next(a, service, m);
-		n = cluster_server_next(b, service, n);
-	} while (same_server(m, n));
-	return !m && !n;
-}
-
 static void compare_balances(const struct compared *c)
 {
 	for (uint32_t n = 1; n < REGION_SERVICES_MAX; n++)
@@ -460,13 +416,6 @@ static const char *balance_text(const struct cluster_conf *a, const struct clust
 
 /* --- reconf --------------------------------------------------------------------- */
 
-static bool same_reconf(const struct cluster_reconf *a, const struct cluster_reconf *b)
-{
-	return a->mode == b->mode && a->check_ns == b->check_ns && a->high_ns == b->high_ns &&
-	       a->rest_ns == b->rest_ns && a->freeze_ns == b->freeze_ns && a->margin == b->margin &&
-	       a->budget == b->budget && a->budget_ns == b->budget_ns;
-}
-
 static void compare_reconf(const struct compared *c)
 {
 	const struct cluster_reconf *a = &c->a->reconf, *b = &c->b->reconf;
@@ -474,7 +423,7 @@ static void compare_reconf(const struct compared *c)
 	/* Whether there is one is in the agreement, its values are not. */
 	if (a->given != b->given)
 		add(c->out, b->given ? CLUSTER_RECONF_ADDED : CLUSTER_RECONF_REMOVED, 0);
-	else if (!same_reconf(a, b))
+	else if (!cluster_same_reconf(a, b))
 		add(c->out, CLUSTER_RECONF_CHANGED, 0);
 }
 

@@ -84,6 +84,10 @@ int cluster_change(const struct cluster_conf *a, const struct cluster_conf *b,
  */
 bool cluster_same_balance(const struct cluster_conf *a, const struct cluster_conf *b,
 			  uint32_t service);
+/* Node n of a, and node m of b. */
+bool cluster_same_node(const struct cluster_conf *a, const struct cluster_node *n,
+		       const struct cluster_conf *b, const struct cluster_node *m);
+bool cluster_same_reconf(const struct cluster_reconf *a, const struct cluster_reconf *b);
 
 enum { CLUSTER_CHANGE_TEXT = 512 }; /* of the longest names and addresses */
 

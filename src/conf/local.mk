@@ -10,6 +10,7 @@ libconf_a_SOURCES = \
 	src/conf/cluster_nodes.c \
 	src/conf/cluster_parts.h \
 	src/conf/cluster_reconf.c \
+	src/conf/cluster_same.c \
 	src/conf/cluster_text.h \
 	src/conf/guest.c \
 	src/conf/policy.c src/conf/policy.h \

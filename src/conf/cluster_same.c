@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cluster_same: is a part of two files of one host, a and b, the same? Pure. For cluster_change.c,
+ * which names what changes, and for src/cluster, which keeps what does not. See cluster_change.h.
+ */
+#include <string.h>
+
+#include "src/conf/cluster_change.h"
+
+/* --- nodes ------------------------------------------------------------------------ */
+
+static bool same_server(const struct cluster_node *a, const struct cluster_node *b)
+{
+	return a->number == b->number && a->host == b->host && !strcmp(a->name, b->name) &&
+	       !strcmp(a->guest, b->guest) && !strcmp(a->server, b->server);
+}
+
+/* Node n of a, and m of b. */
+static bool moves_alike(const struct cluster_conf *a, const struct cluster_node *n,
+			const struct cluster_conf *b, const struct cluster_node *m)
+{
+	uint64_t of_n[REGION_SERVICES_MAX / 64], of_m[REGION_SERVICES_MAX / 64];
+
+	cluster_node_may(a, n, of_n);
+	cluster_node_may(b, m, of_m);
+	return n->kind == m->kind && n->capacity == m->capacity &&
+	       !memcmp(of_n, of_m, sizeof(of_n));
+}
+
+bool cluster_same_node(const struct cluster_conf *a, const struct cluster_node *n,
+		       const struct cluster_conf *b, const struct cluster_node *m)
+{
+	return same_server(n, m) && n->service == m->service && moves_alike(a, n, b, m);
+}
+
+/* --- balance ---------------------------------------------------------------------- */
+
+static bool same_settings(const struct cluster_balance *a, const struct cluster_balance *b)
+{
+	return a->by == b->by && a->mode == b->mode && !strcmp(a->backend, b->backend) &&
+	       !strcmp(a->socket, b->socket) && a->port == b->port && a->k == b->k &&
+	       a->service_ns == b->service_ns;
+}
+
+bool cluster_same_balance(const struct cluster_conf *a, const struct cluster_conf *b,
+			  uint32_t service)
+{
+	const struct cluster_balance *was = cluster_balance_of(a, service),
+				     *now = cluster_balance_of(b, service);
+	const struct cluster_node *m = NULL, *n = NULL;
+
+	if (!was || !now)
+		return was == now;
+	if (!same_settings(was, now))
+		return false;
+	do {
+		m = cluster_server_next(a, service, m);
+		n = cluster_server_next(b, service, n);
+	} while (m && n && same_server(m, n));
+	return !m && !n;
+}
+
+/* --- reconf ----------------------------------------------------------------------- */
+
+bool cluster_same_reconf(const struct cluster_reconf *a, const struct cluster_reconf *b)
+{
+	return a->mode == b->mode && a->check_ns == b->check_ns && a->high_ns == b->high_ns &&
+	       a->rest_ns == b->rest_ns && a->freeze_ns == b->freeze_ns && a->margin == b->margin &&
+	       a->budget == b->budget && a->budget_ns == b->budget_ns;
+}
