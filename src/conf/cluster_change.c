@@ -627,9 +627,15 @@ static void reconf_text(const struct cluster_reconf *a, const struct cluster_rec
 		{ "freeze", duration_text(a->freeze_ns), duration_text(b->freeze_ns) },
 		{ "budget", budget_text(a->budget, a->budget_ns),
 		  budget_text(b->budget, b->budget_ns) },
+		{ "hook_timeout", duration_text(a->hook_timeout_ns),
+		  duration_text(b->hook_timeout_ns) },
+		{ "give_up", duration_text(a->give_up_ns), duration_text(b->give_up_ns) },
 	};
+	size_t differ = keys_text("reconf:", keys, sizeof(keys) / sizeof(keys[0]), text, size);
+	size_t n = strlen(text);
 
-	keys_text("reconf:", keys, sizeof(keys) / sizeof(keys[0]), text, size);
+	if (strcmp(a->hook, b->hook) != 0) /* two paths may be longer than a text */
+		snprintf(text + n, size - n, "%s another hook", differ ? ", and" : "");
 }
 
 static void load_text(const struct cluster_load *a, const struct cluster_load *b, char *text,

@@ -66,5 +66,7 @@ bool cluster_same_reconf(const struct cluster_reconf *a, const struct cluster_re
 {
 	return a->mode == b->mode && a->check_ns == b->check_ns && a->high_ns == b->high_ns &&
 	       a->rest_ns == b->rest_ns && a->freeze_ns == b->freeze_ns && a->margin == b->margin &&
-	       a->budget == b->budget && a->budget_ns == b->budget_ns;
+	       a->budget == b->budget && a->budget_ns == b->budget_ns &&
+	       a->hook_timeout_ns == b->hook_timeout_ns && a->give_up_ns == b->give_up_ns &&
+	       !strcmp(a->hook, b->hook);
 }

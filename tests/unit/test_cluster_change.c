@@ -367,6 +367,16 @@ static const struct row {
 	{ FILE_OF(TWO_NODES "\"reconf\": {\"budget\": \"1/s\"}, ", TWO_HOSTS, WEB),
 	  FILE_OF(TWO_NODES "\"reconf\": {\"budget\": \"1/h\"}, ", TWO_HOSTS, WEB), 0,
 	  "; reconf: budget 1/h, was 1/s" },
+	{ FILE_OF(TWO_NODES "\"reconf\": {\"hook\": \"/h\"}, ", TWO_HOSTS, WEB),
+	  FILE_OF(TWO_NODES "\"reconf\": {\"hook\": \"/i\"}, ", TWO_HOSTS, WEB), 0,
+	  "; reconf: another hook" },
+	{ FILE_OF(TWO_NODES "\"reconf\": {\"hook\": \"/h\"}, ", TWO_HOSTS, WEB),
+	  FILE_OF(TWO_NODES "\"reconf\": {\"hook_timeout\": \"5s\", \"give_up\": \"0s\"}, ",
+		  TWO_HOSTS, WEB),
+	  0, "; reconf: hook_timeout 5s, was 30s, give_up 0s, was 120s, and another hook" },
+	{ FILE_OF(TWO_NODES "\"reconf\": {}, ", TWO_HOSTS, WEB),
+	  FILE_OF(TWO_NODES "\"reconf\": {\"give_up\": \"40s\"}, ", TWO_HOSTS, WEB), 0,
+	  "; reconf: give_up 40s, was 120s" },
 	{ BASE, FILE_OF("", X2 ", " X3, MAIL), 3,
 	  "services 1 : service \"web\" is left out: write it again; to remove it, stop resexd on "
 	  "all "
