@@ -87,14 +87,14 @@ static void reload_reconf(struct cluster *c)
 	}
 }
 
-/* A hook that runs is killed, and called again: its settings may be others now. */
+/* What has not changed goes on, also a hook that runs. */
 static void reload_roles(struct cluster *c)
 {
 	struct conf_error e = { 0 };
+	int rc = c->roles ? roles_reload(&c->roles, c->reload, &e)
+			  : roles_open(&c->roles, c->reload, c->guests, c->x, &e);
 
-	roles_close(c->roles);
-	c->roles = NULL;
-	if (!roles_open(&c->roles, c->reload, c->guests, c->x, &e))
+	if (!rc)
 		return;
 	guests_event(c->guests, c->worked_wall_ns, "", "reconf",
 		     "nodes of kind switch are not prepared for other services: %s: mend that, "

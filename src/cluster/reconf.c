@@ -74,6 +74,22 @@ static_assert((int)DECIDE_NODES_MAX == (int)CLUSTER_MOVED_MAX, "and all nodes th
 
 /* --- open ----------------------------------------------------------------------------------- */
 
+/* Since when nodes are not ready: other settings do not change that. */
+static void keep_pending(struct reconf *r, const struct cluster_conf *conf)
+{
+	struct mono was[CLUSTER_MOVED_MAX];
+
+	memcpy(was, r->pending, sizeof(was));
+	memset(r->pending, 0, sizeof(r->pending));
+	for (uint32_t i = 0; r->conf && i < r->conf->nodes; i++) {
+		const struct cluster_node *n = &r->conf->node[i];
+		const struct cluster_node *m = cluster_node_find(conf, n->name);
+
+		if (m && m->host == n->host && m->number == n->number)
+			r->pending[m - conf->node] = was[i];
+	}
+}
+
 static void begin(struct reconf *r, const struct cluster_conf *conf)
 {
 	const struct cluster_reconf *c = &conf->reconf;
@@ -87,9 +103,9 @@ static void begin(struct reconf *r, const struct cluster_conf *conf)
 	if (!r->conf || r->conf->reconf.mode != c->mode)
 		r->mode = (enum cluster_reconf_mode)c->mode;
 	overrides_begin(&r->over, r->conf, conf);
+	keep_pending(r, conf);
 	r->conf = conf;
 	memset(r->taker, 0, sizeof(r->taker));
-	memset(r->pending, 0, sizeof(r->pending));
 	memset(r->open, 0, sizeof(r->open));
 	memset(r->adopt, 0, sizeof(r->adopt));
 	for (uint32_t i = 0; i < conf->services; i++)

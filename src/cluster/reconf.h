@@ -32,7 +32,10 @@ int64_t reconf_due(const struct reconf *r, struct mono now);
 /* hindrance: why this host decides nothing now, with the remedy; "". */
 void reconf_turn(struct reconf *r, const struct cluster *c, const struct hostset *members,
 		 const char *hindrance, struct mono now, int64_t wall_ns);
-/* conf is in force from now on: all decisions begin anew. */
+/*
+ * conf is in force from now on: all decisions begin anew. Since when nodes of kind switch are not
+ * ready is kept.
+ */
 void reconf_reload(struct reconf *r, const struct cluster_conf *conf, struct mono now,
 		   int64_t wall_ns);
 

@@ -105,23 +105,40 @@ static int load(const struct roles *r, uint64_t *file, struct conf_error *e)
 	return rc;
 }
 
+/* Of conf->node[place]; NULL: it is not a node of this host, or of kind both. */
+static const struct role_node *find_node(const struct roles *r, uint32_t place)
+{
+	for (uint32_t i = 0; i < r->n; i++)
+		if (r->node[i].place == place)
+			return &r->node[i];
+	return NULL;
+}
+
+/* Those that are not open yet. The file is read only if there is one. */
 static int open_nodes(struct roles *r, struct conf_error *e)
 {
 	const struct cluster_node *n = NULL;
 	uint64_t file[REGION_NODES_MAX];
-	int rc = load(r, file, e);
+	bool loaded = false;
+	int rc = 0;
 
-	while (!rc && (n = cluster_next_own(r->conf, n)) != NULL)
-		if (n->kind == CLUSTER_NODE_SWITCH)
+	while (!rc && (n = cluster_next_own(r->conf, n)) != NULL) {
+		if (n->kind != CLUSTER_NODE_SWITCH || find_node(r, (uint32_t)(n - r->conf->node)))
+			continue;
+		if (!loaded)
+			rc = load(r, file, e);
+		loaded = true;
+		if (!rc)
 			rc = open_node(r, n, file[n->number]);
+	}
 	if (rc && !*e->text)
 		conf_error_set(e, conf_exit(rc), "cluster: nodes of kind switch: %s",
 			       strerror(-rc));
 	return rc;
 }
 
-int roles_open(struct roles **out, const struct cluster_conf *conf, struct guests *gs,
-	       struct exchange *x, struct conf_error *e)
+static int make(struct roles **out, const struct cluster_conf *conf, struct guests *gs,
+		struct exchange *x, struct conf_error *e)
 {
 	struct roles *r = calloc(1, sizeof(*r));
 
@@ -133,7 +150,15 @@ int roles_open(struct roles **out, const struct cluster_conf *conf, struct guest
 	r->conf = conf;
 	r->gs = gs;
 	r->x = x;
-	return conf->reconf.given && cluster_switch_find(conf) ? open_nodes(r, e) : 0;
+	return 0;
+}
+
+int roles_open(struct roles **out, const struct cluster_conf *conf, struct guests *gs,
+	       struct exchange *x, struct conf_error *e)
+{
+	int rc = make(out, conf, gs, x, e);
+
+	return !rc && conf->reconf.given ? open_nodes(*out, e) : rc;
 }
 
 void roles_close(struct roles *r)
@@ -143,6 +168,40 @@ void roles_close(struct roles *r)
 	for (uint32_t i = 0; i < r->n; i++)
 		r->node[i].ops->close(r->node[i].hook);
 	free(r);
+}
+
+/* --- reload ---------------------------------------------------------------------------------- */
+
+/* From was to r, which has the new settings. Hooks of other nodes are closed. */
+static void keep_same(struct roles *r, struct roles *was)
+{
+	for (uint32_t i = 0; i < was->n; i++) {
+		struct role_node *n = &was->node[i];
+		const struct cluster_node *old = &was->conf->node[n->place];
+		const struct cluster_node *to = cluster_node_find(r->conf, old->name);
+
+		if (to && cluster_same_role(was->conf, old, r->conf, to)) {
+			r->node[r->n] = *n;
+			r->node[r->n++].place = (uint32_t)(to - r->conf->node);
+		} else {
+			n->ops->close(n->hook);
+		}
+		n->hook = NULL;
+	}
+	r->published = was->published;
+}
+
+int roles_reload(struct roles **at, const struct cluster_conf *conf, struct conf_error *e)
+{
+	struct roles *was = *at, *r;
+	int rc = make(&r, conf, was->gs, was->x, e);
+
+	if (rc)
+		return rc;
+	keep_same(r, was);
+	roles_close(was);
+	*at = r;
+	return conf->reconf.given ? open_nodes(r, e) : 0;
 }
 
 /* --- the file -------------------------------------------------------------------------------- */
@@ -366,8 +425,7 @@ int64_t roles_work(struct roles *r, const struct cluster *c, const struct balanc
 
 const char *roles_note(const struct roles *r, uint32_t i)
 {
-	for (uint32_t k = 0; k < r->n; k++)
-		if (r->node[k].place == i)
-			return r->node[k].note;
-	return "";
+	const struct role_node *n = find_node(r, i);
+
+	return n ? n->note : "";
 }

@@ -19,13 +19,20 @@ struct exchange;
 struct roles;
 
 /*
- * conf may have no such nodes: then nothing is done. conf, gs and x must outlive it. 0, or -errno
- * and e: no memory, or the file "roles" cannot be read. Close it also then.
+ * conf may have no such nodes: then nothing is done. conf, gs and x must outlive it, conf until
+ * roles_reload. 0, or -errno and e: no memory, or the file "roles" cannot be read. Close it also
+ * then.
  */
 int roles_open(struct roles **r, const struct cluster_conf *conf, struct guests *gs,
 	       struct exchange *x, struct conf_error *e);
 /* A hook that runs is killed: after the next start it is called again. NULL: nothing is done. */
 void roles_close(struct roles *r);
+/*
+ * conf is in force from now on; the settings before must still be there. A node whose role is the
+ * same by cluster_same_role() keeps all of its state, and its hook goes on; the others begin anew,
+ * by the file "roles". Errors as of roles_open.
+ */
+int roles_reload(struct roles **r, const struct cluster_conf *conf, struct conf_error *e);
 
 /*
  * Do all that is due. Returns ns until it must be called again. members: of the membership; empty:

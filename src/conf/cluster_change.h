@@ -88,6 +88,12 @@ bool cluster_same_balance(const struct cluster_conf *a, const struct cluster_con
 bool cluster_same_node(const struct cluster_conf *a, const struct cluster_node *n,
 		       const struct cluster_conf *b, const struct cluster_node *m);
 bool cluster_same_reconf(const struct cluster_reconf *a, const struct cluster_reconf *b);
+/*
+ * Are node n of a, and m of b, one node of kind "switch", which its host prepares in the same way?
+ * Services have no part in this: they keep their numbers and names.
+ */
+bool cluster_same_role(const struct cluster_conf *a, const struct cluster_node *n,
+		       const struct cluster_conf *b, const struct cluster_node *m);
 
 enum { CLUSTER_CHANGE_TEXT = 512 }; /* of the longest names and addresses */
 

@@ -70,3 +70,20 @@ bool cluster_same_reconf(const struct cluster_reconf *a, const struct cluster_re
 	       a->hook_timeout_ns == b->hook_timeout_ns && a->give_up_ns == b->give_up_ns &&
 	       !strcmp(a->hook, b->hook);
 }
+
+/* --- roles ------------------------------------------------------------------------ */
+
+/* Of what runs its program: a guest has one of its own, of which nothing is known here. */
+static bool same_program(const struct cluster_reconf *a, const struct cluster_reconf *b, bool guest)
+{
+	return a->hook_timeout_ns == b->hook_timeout_ns && (guest || !strcmp(a->hook, b->hook));
+}
+
+bool cluster_same_role(const struct cluster_conf *a, const struct cluster_node *n,
+		       const struct cluster_conf *b, const struct cluster_node *m)
+{
+	return a->reconf.given && b->reconf.given && n->kind == CLUSTER_NODE_SWITCH &&
+	       m->kind == CLUSTER_NODE_SWITCH && n->host == m->host && n->number == m->number &&
+	       !strcmp(n->name, m->name) && !strcmp(n->guest, m->guest) &&
+	       same_program(&a->reconf, &b->reconf, *n->guest);
+}

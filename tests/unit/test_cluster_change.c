@@ -496,6 +496,67 @@ RIG_TEST(load__a_refusal__names_the_place_in_the_file)
 	tmp_close(&f->dir);
 }
 
+#define NO_MINIMUM	   "{\"name\": \"web\", \"number\": 1, \"minimum\": 0}"
+#define ROLE(more)	   "{\"name\": \"n\", \"number\": 1, \"host\": \"x2\"" more "}"
+#define SWITCH		   ", \"kind\": \"switch\""
+#define GUEST(name)	   ", \"guest\": \"" name "\""
+#define RECONF(more)	   "], \"reconf\": {" more "}, "
+#define ROLES(nodes, more) FILE_OF("\"nodes\": [" nodes RECONF(more), X2 ", " X3, NO_MINIMUM)
+#define HOOKED(nodes)	   ROLES(nodes, "\"hook\": \"/h\"")
+#define OF_WEB		   ", \"service\": \"web\", \"only\": [\"web\"]"
+#define OTHER		   ROLE(OF_WEB ", \"capacity\": 9" SWITCH)
+
+RIG_TEST(role__of_a_node__is_the_same_whatever_else_changes)
+{
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} roles[] = {
+		{ HOOKED(ROLE(SWITCH)), HOOKED(ROLE(SWITCH)), true },
+		/* all but its program */
+		{ HOOKED(ROLE(SWITCH)),
+		  ROLES("{\"name\": \"o\", \"number\": 1, \"host\": \"x3\"}, " OTHER,
+			"\"hook\": \"/h\", \"S\": \"200ms\", \"mode\": \"act\", "
+			"\"give_up\": \"0s\""),
+		  true },
+		{ HOOKED(ROLE(SWITCH)), ROLES(ROLE(SWITCH), "\"hook\": \"/i\""), false },
+		{ HOOKED(ROLE(SWITCH)),
+		  ROLES(ROLE(SWITCH), "\"hook\": \"/h\", \"hook_timeout\": \"29s\""), false },
+		/* of a guest this host has none */
+		{ HOOKED(ROLE(SWITCH GUEST("g"))), ROLES(ROLE(SWITCH GUEST("g")), ""), true },
+		{ HOOKED(ROLE(SWITCH GUEST("g"))),
+		  ROLES(ROLE(SWITCH GUEST("g")), "\"hook_timeout\": \"29s\""), false },
+		/* another node */
+		{ HOOKED(ROLE(SWITCH GUEST("g"))), HOOKED(ROLE(SWITCH GUEST("i"))), false },
+		{ HOOKED(ROLE(SWITCH)),
+		  HOOKED("{\"name\": \"n\", \"number\": 2, \"host\": \"x2\"" SWITCH "}"), false },
+		{ HOOKED(ROLE(SWITCH)),
+		  HOOKED("{\"name\": \"n\", \"number\": 1, \"host\": \"x3\"" SWITCH "}"), false },
+		{ HOOKED(ROLE(SWITCH)),
+		  HOOKED("{\"name\": \"m\", \"number\": 1, \"host\": \"x2\"" SWITCH "}"), false },
+		/* it needs no preparation, or nobody is asked for it */
+		{ HOOKED(ROLE(SWITCH)), HOOKED(ROLE("")), false },
+		{ HOOKED(ROLE("")), HOOKED(ROLE(SWITCH)), false },
+		{ HOOKED(ROLE("")), HOOKED(ROLE("")), false },
+		{ HOOKED(ROLE(SWITCH GUEST("g"))),
+		  FILE_OF("\"nodes\": [" ROLE(SWITCH GUEST("g")) "], ", X2 ", " X3, NO_MINIMUM),
+		  false },
+	};
+	struct confs *f = *state;
+
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+		for (int back = 0; back < 2; back++) {
+			const struct cluster_node *n, *m;
+
+			take(&f->a, back ? roles[i].b : roles[i].a);
+			take(&f->b, back ? roles[i].a : roles[i].b);
+			n = &f->a.node[f->a.nodes - 1];
+			m = &f->b.node[f->b.nodes - 1];
+			if (cluster_same_role(&f->a, n, &f->b, m) != roles[i].same)
+				fail_msg("row %zu, back %d", i, back);
+		}
+}
+
 RIG_TEST(digests__of_a_known_file__are_the_known_numbers)
 {
 	struct cluster_conf *c = &((struct confs *)*state)->a;

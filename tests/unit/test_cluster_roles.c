@@ -14,13 +14,14 @@
 #define NODE(n, of, kind)                                                                          \
 	"{\"name\": \"n" #n "\", \"number\": " #n ", \"host\": \"xen" #n "\", "                    \
 	"\"service\": \"" of "\", \"server\": \"s" #n "\"" kind "}"
-#define MOVED                                                                                      \
+#define NODES_OF(kind)                                                                             \
 	SITE_TIMES ", \"nodes\": [" NODE(1, "web", "") ", " NODE(2, "mail", "") ", " NODE(         \
-		3, "mail", ", \"kind\": \"switch\"") "]"
+		3, "mail", kind) "]"
+#define MOVED NODES_OF(", \"kind\": \"switch\"")
 /* By simulated time a hook takes long. */
 #define RECONF                                                                                     \
-	", \"reconf\": {\"S\": \"100ms\", \"T\": \"4s\", \"mode\": \"act\", \"hook\": "            \
-	"\"%s/hook\", \"hook_timeout\": \"3600s\", \"give_up\": \"%s\"}"
+	", \"reconf\": {\"S\": \"%s\", \"T\": \"4s\", \"mode\": \"act\", \"hook\": "               \
+	"\"%s/hook\", \"hook_timeout\": \"%s\", \"give_up\": \"%s\"}"
 #define BALANCE                                                                                    \
 	", \"balance\": [{\"service\": \"web\", \"backend\": \"be\", " ACT "}, "                   \
 	"{\"service\": \"mail\", \"backend\": \"mb\", " ACT "}]"
@@ -28,30 +29,45 @@
 	"{\"name\": \"web\", \"number\": 1, \"high\": 1000000}, "                                  \
 	"{\"name\": \"mail\", \"number\": 255, \"high\": 1000000}"
 
-/* It says how it was called, and fails while the file "fails" is there. */
+/*
+ * It says how it was called. It fails while the file "fails" is there, and goes on while "hold" is;
+ * the file "role" has what it was switched to.
+ */
 static void write_hook(struct sites *s)
 {
-	char text[1024];
+	const char *dir = s->dir.path;
+	char text[2048];
 
 	snprintf(text, sizeof(text),
-		 "#!/bin/sh\necho \"$*\" >>%s/calls\n[ ! -e %s/fails ] || { echo no room; exit 3; "
-		 "}\n",
-		 s->dir.path, s->dir.path);
+		 "#!/bin/sh\necho \"$*\" >>%s/calls\n"
+		 "[ ! -e %s/fails ] || { echo no room; exit 3; }\n"
+		 "[ $1 = switch ] || { [ \"$(cat %s/role)\" = $4 ]; exit; }\n"
+		 "while [ -e %s/hold ]; do sleep 0.01; done\n"
+		 "echo $4 >%s/role\n",
+		 dir, dir, dir, dir, dir);
 	tmp_write(&s->dir, "hook", text);
+	tmp_write(&s->dir, "role", "mail\n");
 	assert_int_equal(chmod(tmp_at(&s->dir, "hook"), 0700), 0);
+}
+
+/* How often. */
+static int calls_of(struct sites *s, const char *call)
+{
+	char *text = NULL;
+	size_t len;
+	int n = 0;
+
+	if (file_load(tmp_at(&s->dir, "calls"), 65536, &text, &len))
+		return 0;
+	for (const char *at = text; (at = strstr(at, call)) != NULL; at++)
+		n++;
+	free(text);
+	return n;
 }
 
 static bool was_called(struct sites *s, const char *call)
 {
-	char *text = NULL;
-	size_t len;
-	bool was;
-
-	if (file_load(tmp_at(&s->dir, "calls"), 65536, &text, &len))
-		return false;
-	was = strstr(text, call) != NULL;
-	free(text);
-	return was;
+	return calls_of(s, call) > 0;
 }
 
 static void open_host(struct sites *s, int i)
@@ -71,8 +87,8 @@ static struct sites *open_switch(void **state, const char *give_up)
 	by_test.sample = sample_busy;
 	write_hook(s);
 	for (int i = 1; i <= SITES; i++) {
-		snprintf(more, sizeof(more), MOVED RECONF "%s", s->dir.path, give_up,
-			 i == 1 ? BALANCE : "");
+		snprintf(more, sizeof(more), MOVED RECONF "%s", "100ms", s->dir.path, "3600s",
+			 give_up, i == 1 ? BALANCE : "");
 		site_text(s, i, "test", SITES, more, CALM, text);
 		snprintf(name, sizeof(name), "c%d.json", i);
 		tmp_write(&s->dir, name, text);
@@ -232,4 +248,122 @@ RIG_TEST(haproxy__that_is_only_observed__acknowledges_what_an_operator_did)
 	assert_false(was_called(s, "switch"));
 	mb->server[2].own = 0;
 	site_until(s, serves(be));
+}
+
+/* --- reload ---------------------------------------------------------------------------------- */
+
+static void reload_host(struct sites *s, int i, const char *nodes, const char *period,
+			const char *timeout)
+{
+	char more[4096];
+	uint64_t ticket;
+
+	snprintf(more, sizeof(more), "%s" RECONF "%s", nodes, period, s->dir.path, timeout, "3601s",
+		 i == 1 ? BALANCE : "");
+	assert_int_equal(site_reload(s, i, SITES, more, CALM, &ticket), 0);
+	site_until(s, cluster_reload_result(s->at[i].c, ticket) == 0);
+}
+
+static int events_of(struct sites *s, int host, const char *says)
+{
+	const struct event_text *e;
+	int n = 0;
+
+	for (uint64_t id = 0; (e = guests_event_after(s->at[host].g->gs, id)) != NULL; id = e->id)
+		n += strstr(e->text, says) != NULL;
+	return n;
+}
+
+/* The hook prepares n3 for web, and waits for the end of the file "hold". */
+static struct sites *open_held(void **state)
+{
+	struct sites *s = open_switch(state, "3601s");
+
+	site_until(s, is_phase(s, 1, "ready"));
+	tmp_write(&s->dir, "hold", "");
+	move_to(s, 2, 0);
+	site_until(s, was_called(s, "switch n3 mail web\n") && is_phase(s, 1, "switches"));
+	return s;
+}
+
+#define N3_FIRST                                                                                   \
+	SITE_TIMES                                                                                 \
+	", \"nodes\": [" NODE(3, "mail", ", \"kind\": \"switch\"") ", " NODE(                      \
+		1, "web", "") ", " NODE(2, "mail", "") "]"
+
+RIG_TEST(hook__that_runs__goes_on_over_a_reload_of_other_settings)
+{
+	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),
+			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	struct sites *s = open_held(state);
+	struct cluster_node_seen n;
+
+	for (int i = 1; i <= SITES; i++)
+		reload_host(s, i, N3_FIRST, "200ms", "3600s");
+	sites_pass(s, 5 * NS_PER_S);
+	cluster_node_see(s->at[1].c, 0, s->now, &n);
+	assert_true(!strcmp(n.conf->name, "n3") && n.phase == ROLE_SWITCHES);
+	assert_true(!serves(be) && !serves(mb));
+	unlink(tmp_at(&s->dir, "hold"));
+	site_until(s, serves(be));
+	assert_int_equal(calls_of(s, "switch"), 1);
+	assert_int_equal(calls_of(s, "check n3 - web"), 1);
+	assert_int_equal(events_of(s, 3, "the hook prepares node n3 for web"), 1);
+	assert_true(in_file(s, 1));
+}
+
+/* It is killed, so that it may be another program, or of another deadline. */
+RIG_TEST(hook__of_other_settings__is_called_again)
+{
+	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),
+			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	struct sites *s = open_held(state);
+
+	reload_host(s, 3, MOVED, "100ms", "3599s");
+	site_until(s, calls_of(s, "switch n3 mail web\n") == 2);
+	unlink(tmp_at(&s->dir, "hold"));
+	site_until(s, serves(be));
+	assert_true(!serves(mb) && calls_of(s, "switch") == 2);
+}
+
+/* It needs no preparation any more; then it does again, and what it serves is known. */
+RIG_TEST(hook__of_a_node_that_is_of_kind_both_now__is_killed)
+{
+	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),
+			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	struct sites *s = open_held(state);
+
+	for (int i = 1; i <= SITES; i++)
+		reload_host(s, i, NODES_OF(""), "100ms", "3600s");
+	site_until(s, serves(be) && !serves(mb));
+	unlink(tmp_at(&s->dir, "hold"));
+	sites_pass(s, 5 * NS_PER_S);
+	assert_true(calls_of(s, "switch") == 1 && in_file(s, 0));
+	tmp_write(&s->dir, "role", "web\n");
+	for (int i = 1; i <= SITES; i++)
+		reload_host(s, i, MOVED, "100ms", "3600s");
+	site_until(s, in_file(s, 1) && is_phase(s, 1, "ready"));
+	assert_true(serves(be) && calls_of(s, "switch") == 1);
+}
+
+/* Nobody waits longer for a node that is not ready, however often settings change. */
+RIG_TEST(give_up__goes_on_over_a_reload)
+{
+	struct fake_process *mb;
+	struct sites *s;
+
+	fake_haproxy_run("be", 3, CONFIGURED);
+	mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	s = open_switch(state, "3601s");
+	site_until(s, serves(mb) && is_phase(s, 1, "ready"));
+	mb->away = true;
+	move_to(s, 2, 0);
+	site_until(s, is_phase(s, 1, "waits"));
+	s->now.ns += 2000 * NS_PER_S;
+	reload_host(s, 1, MOVED, "200ms", "3600s");
+	sites_pass(s, NS_PER_S);
+	s->now.ns += 1580 * NS_PER_S;
+	sites_pass(s, NS_PER_S);
+	assert_string_equal(cluster_history(s->at[1].c, 0)->why, "order");
+	site_until(s, !strcmp(cluster_history(s->at[1].c, 0)->why, "undo"));
 }
