@@ -174,8 +174,9 @@ struct region_node {
 	struct region_record head;
 	uint32_t node; /* its number */
 	uint32_t flags;
-	uint32_t load;	  /* 0: the load record has it */
-	uint32_t service; /* 0: its word has it */
+	uint32_t load; /* 0: the load record has it */
+	/* Of kind "switch": the service for which it is prepared now; else 0: its word has it. */
+	uint32_t service;
 	char name[REGION_NAME];
 	/* Of kind "switch" (src/reconf/role.h). Others, and older releases, write 0. */
 	uint64_t ready; /* the exact word for which it is prepared; 0: it is for none */

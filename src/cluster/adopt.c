@@ -17,6 +17,7 @@ void adopt_see(struct adopt *a, const struct cluster_node_seen *s, struct mono n
 		a->lost = false;
 	else if (!a->lost)
 		*a = (struct adopt){ .lost = true, .since = now, .before = now, .was = s->was };
+	a->serves = s->serves;
 }
 
 uint32_t adopt_rank(const struct cluster_conf *conf, const struct cluster_service *s,
@@ -33,13 +34,21 @@ uint32_t adopt_rank(const struct cluster_conf *conf, const struct cluster_servic
 	return rank;
 }
 
+static const struct cluster_service *service_of(const struct adopt *a,
+						const struct cluster_conf *conf,
+						const struct cluster_node *node)
+{
+	if (node->kind == CLUSTER_NODE_SWITCH)
+		return a->serves;
+	return a->was ? a->was : cluster_service_at(conf, (uint32_t)node->service);
+}
+
 const struct cluster_service *adopt_service(const struct adopt *a, const struct cluster_conf *conf,
 					    const struct cluster_node *node,
 					    const struct hostset *members, struct mono now)
 {
-	const struct cluster_service *s =
-		a->was ? a->was : cluster_service_at(conf, (uint32_t)node->service);
-	int64_t turns = a->was ? 0 : FORGOTTEN, waits;
+	const struct cluster_service *s = service_of(a, conf, node);
+	int64_t turns = a->was || a->serves ? 0 : FORGOTTEN, waits;
 
 	if (!a->lost || !s || !cluster_is_balancer(conf, s) || !hostset_has(members, node->host))
 		return NULL;

@@ -137,7 +137,9 @@ struct cluster_node_seen {
 	uint64_t ready;		/* the word for which it is prepared */
 	uint32_t phase, from;	/* enum role_phase; number of the service before, or 0 */
 	const char *phase_name; /* in one word; "" */
-	char note[256];		/* the reason of STALE and UNREAD, with the remedy; "" */
+	/* The service for which it is prepared; NULL: its host does not know, or does not say. */
+	const struct cluster_service *serves;
+	char note[256]; /* the reason of STALE and UNREAD, with the remedy; "" */
 };
 
 /* Of conf->node[i]. Valid until the next call for its host, or cluster_work. */

@@ -67,7 +67,8 @@ struct roles_copy {
 	/* Of its own nodes, by number, as in region_node. */
 	struct {
 		uint64_t ready;
-		uint32_t phase, from;
+		uint32_t phase;
+		uint16_t from, service;
 	} node[REGION_NODES_MAX];
 	uint64_t ack[CLUSTER_MOVED_MAX]; /* of all, by place: region_ack(); 0: none */
 };

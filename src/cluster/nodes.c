@@ -77,7 +77,8 @@ static const char *const phase_names[] = {
 static_assert(sizeof(phase_names) / sizeof(phase_names[0]) == ROLE_PHASES, "each has a name");
 
 /* Of a node of kind switch, whose word was read. */
-static void see_role(const struct node_copy *n, struct cluster_node_seen *s)
+static void see_role(const struct cluster *c, const struct node_copy *n,
+		     struct cluster_node_seen *s)
 {
 	if (s->conf->kind != CLUSTER_NODE_SWITCH)
 		return;
@@ -85,6 +86,7 @@ static void see_role(const struct node_copy *n, struct cluster_node_seen *s)
 	s->phase = n->seen.record.phase < ROLE_PHASES ? n->seen.record.phase : ROLE_UNSEEN;
 	s->phase_name = phase_names[s->phase];
 	s->from = n->seen.record.from;
+	s->serves = cluster_service_at(c->conf, n->seen.record.service);
 }
 
 /* Without "reconf" nobody moves it. */
@@ -101,7 +103,7 @@ static void see_word(const struct cluster *c, const struct node_copy *n, struct 
 	s->kept = region_is_kept(w->word, w->kept);
 	s->word_age_ns = cluster_age_ns(now, w->read);
 	s->service = cluster_service_at(c->conf, region_word_id(w->word));
-	see_role(n, s);
+	see_role(c, n, s);
 	/* One without a configured service has served none before. */
 	s->lost = !region_word_id(w->word) && s->conf->service;
 	if (s->lost)
@@ -132,6 +134,20 @@ static void see_load(const struct cluster *c, const struct host_copy *h, const s
 			 s->host->name);
 }
 
+static void note_lost(struct cluster_node_seen *s)
+{
+	if (s->conf->kind == CLUSTER_NODE_SWITCH && !s->serves)
+		snprintf(s->note, sizeof(s->note),
+			 "it is in no service, and its host does not know for which one it is "
+			 "prepared: see resex why-move %s",
+			 s->conf->name);
+	else
+		snprintf(s->note, sizeof(s->note),
+			 "it is in no service: its host had lost which one it serves; see resex "
+			 "why-move %s",
+			 s->conf->name);
+}
+
 void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
 		      struct cluster_node_seen *s)
 {
@@ -156,10 +172,7 @@ void cluster_node_see(const struct cluster *c, uint32_t i, struct mono now,
 	if (has_load(n, s))
 		see_load(c, h, n, now, s);
 	if (s->lost && !s->note[0])
-		snprintf(s->note, sizeof(s->note),
-			 "it is in no service: its host had lost which one it serves; see resex "
-			 "why-move %s",
-			 s->conf->name);
+		note_lost(s);
 }
 
 const struct cluster_sources *cluster_sources_see(const struct cluster *c, uint32_t i)

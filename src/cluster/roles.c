@@ -392,6 +392,7 @@ static void publish(struct roles *r)
 		to->node[number].ready = role_ready(role);
 		to->node[number].phase = role->phase;
 		to->node[number].from = role->from;
+		to->node[number].service = role->service;
 	}
 	memcpy(to->ack, r->ack, sizeof(r->ack));
 	if (!memcmp(to, &r->published, sizeof(*to)))

@@ -66,6 +66,7 @@ static void put_role(const struct worker *w, struct region_node *n)
 	n->ready = r->copy[r->at.front].node[n->node].ready;
 	n->phase = r->copy[r->at.front].node[n->node].phase;
 	n->from = r->copy[r->at.front].node[n->node].from;
+	n->service = r->copy[r->at.front].node[n->node].service;
 }
 
 void worker_publish_nodes(struct worker *w)

@@ -187,6 +187,11 @@ static json_t *why_node(const struct cluster *cl, const struct cluster_node *n, 
 	to = taker_of(cl, n, &s);
 	if (!of && cluster_conf(cl)->reconf.given && !seen.word_known)
 		add(&t, "its word was not read: see resex host-list for %s", seen.host->name);
+	else if (seen.lost && n->kind == CLUSTER_NODE_SWITCH && !seen.serves)
+		add(&t,
+		    "it is in no service, and no balancer adopts it: its host does not know which "
+		    "one it is prepared for; see what it serves, and run resex move %s SERVICE",
+		    n->name);
 	else if (seen.lost)
 		add(&t,
 		    "it is in no service, and goes on as before: its host had lost which one it "

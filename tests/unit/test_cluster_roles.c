@@ -367,3 +367,91 @@ RIG_TEST(give_up__goes_on_over_a_reload)
 	assert_string_equal(cluster_history(s->at[1].c, 0)->why, "order");
 	site_until(s, !strcmp(cluster_history(s->at[1].c, 0)->why, "undo"));
 }
+
+/* --- words that are lost -------------------------------------------------------------------- */
+
+static void kill_all(struct sites *s)
+{
+	for (int i = 1; i <= SITES; i++)
+		site_kill(s, i);
+}
+
+/* All hosts start again: so nobody has seen in which service n3 was, whose words are lost. */
+static void lose_words(struct sites *s)
+{
+	kill_all(s);
+	tmp_write(&s->at[3].g->dir, "nodes", "");
+	tmp_write(&s->dir, "calls", "");
+	for (int i = 1; i <= SITES; i++)
+		open_host(s, i);
+	site_until(s, node(s, 1).lost && node(s, 1).word_known);
+}
+
+static bool is_in(struct sites *s, const char *service)
+{
+	struct cluster_node_seen n = node(s, 1);
+
+	return n.service && n.kept && !strcmp(n.service->name, service);
+}
+
+/* It is configured for mail, and was prepared for web. */
+RIG_TEST(lost_node__is_adopted_by_the_service_that_its_host_has_prepared_it_for)
+{
+	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),
+			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	struct sites *s = open_switch(state, "3601s");
+	struct mono began;
+
+	move_to(s, 2, 0);
+	site_until(s, serves(be) && is_phase(s, 1, "ready"));
+	lose_words(s);
+	site_until(s, node(s, 1).serves);
+	assert_string_equal(node(s, 1).serves->name, "web");
+	assert_non_null(strstr(node(s, 1).note, "its host had lost which one it serves"));
+	began = s->now;
+	site_until(s, is_in(s, "web"));
+	/* its host knows: nobody waits for others that may know better */
+	assert_true(mono_sub(s->now, began) < 4 * 4 * NS_PER_S);
+	site_until(s, is_phase(s, 1, "ready"));
+	assert_true(serves(be) && !serves(mb) && !was_called(s, "n3"));
+}
+
+/* The word named web, but the node was not prepared for it yet, and goes on serving mail. */
+RIG_TEST(lost_node__that_was_not_prepared_yet__goes_back)
+{
+	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),
+			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	struct sites *s = open_switch(state, "3601s");
+
+	site_until(s, serves(mb) && is_phase(s, 1, "ready"));
+	mb->server[2].own = 1;
+	move_to(s, 2, 0);
+	site_until(s, is_phase(s, 1, "waits") && node(s, 1).kept);
+	site_kill(s, 3);
+	tmp_write(&s->at[3].g->dir, "nodes", "");
+	open_host(s, 3);
+	site_until(s, node(s, 1).lost && node(s, 1).was);
+	assert_string_equal(node(s, 1).was->name, "web");
+	site_until(s, is_in(s, "mail"));
+	site_until(s, serves(mb) && is_phase(s, 1, "ready"));
+	assert_true(!serves(be) && !was_called(s, "switch"));
+}
+
+/* It was being prepared when its host died: for which service, nobody knows. */
+RIG_TEST(lost_node__of_which_its_host_knows_nothing__is_not_adopted)
+{
+	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),
+			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	struct sites *s = open_held(state);
+
+	lose_words(s);
+	unlink(tmp_at(&s->dir, "hold"));
+	sites_pass(s, 40 * NS_PER_S);
+	assert_true(node(s, 1).lost && !node(s, 1).serves && node(s, 1).from == 255);
+	assert_non_null(strstr(node(s, 1).note, "does not know for which one it is prepared"));
+	assert_false(was_called(s, "n3"));
+	move_to(s, 2, 0);
+	site_until(s, serves(be));
+	assert_false(serves(mb));
+	assert_true(was_called(s, "check n3 - web\n") && was_called(s, "switch n3 mail web\n"));
+}

@@ -79,6 +79,12 @@ WITH_CALL(why_move__of_a_node__says_where_it_would_go)
 		strstr(why_move(*state, "n1"), "it stays at web: no service that this host"));
 	c->conf.node[0].service = 0;
 	assert_non_null(strstr(why_move(*state, "n1"), "it serves no service"));
+	c->node[0].lost = true;
+	assert_non_null(strstr(why_move(*state, "n1"), "a balancer in mode act adopts it"));
+	c->conf.node[0].kind = CLUSTER_NODE_SWITCH;
+	assert_non_null(strstr(why_move(*state, "n1"), "no balancer adopts it: its host does not"));
+	c->node[0].serves = &c->conf.service[0];
+	assert_non_null(strstr(why_move(*state, "n1"), "a balancer in mode act adopts it"));
 	strcpy(c->service.note, "no quorum");
 	assert_string_equal(why_move(*state, "n3"),
 			    "it stays at web: nothing is decided: no quorum");
