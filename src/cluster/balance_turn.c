@@ -178,6 +178,8 @@ static enum act_want want_of(const struct balancer *b, const struct cluster_node
 {
 	bool switches = s->conf->kind == CLUSTER_NODE_SWITCH;
 
+	if (b->shut[i])
+		return out_of(h);
 	if (!s->word_known || s->lost)
 		return ACT_KEEP;
 	if (switches && s->word != s->kept_word) /* rule 1 */
@@ -436,6 +438,13 @@ bool balancer_sends_none(const struct balancer *b, uint32_t node)
 		if (b->node[k] == node)
 			return is_out(b, &h.server[k], k);
 	return true;
+}
+
+void balancer_shut(struct balancer *b, uint32_t node)
+{
+	for (uint32_t k = 0; k < b->n; k++)
+		if (b->node[k] == node)
+			b->shut[k] = true;
 }
 
 void balancer_note(const struct balancer *b, struct mono now, char *text, size_t size)

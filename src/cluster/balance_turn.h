@@ -40,6 +40,7 @@ struct balancer {
 	uint32_t node[BALANCE_NODES_MAX]; /* its place in cluster_conf.node[] */
 	char server[BALANCE_NODES_MAX][REGION_NAME];
 	bool other[BALANCE_NODES_MAX]; /* leaving: another balancer has the server now */
+	bool shut[BALANCE_NODES_MAX];  /* the server is to be out: balancer_shut() */
 	const struct act_ops *ops;     /* by weights, or by agent */
 	struct act *act;
 	enum cluster_balance_mode mode;
@@ -116,6 +117,9 @@ void balancer_requests(struct balancer *b, const struct cluster_conf *conf,
  * maintenance, and has no requests. In mode act this balancer must have put it there.
  */
 bool balancer_sends_none(const struct balancer *b, uint32_t node);
+
+/* From now on HAProxy sends no requests to conf->node[node], whatever its word says. */
+void balancer_shut(struct balancer *b, uint32_t node);
 
 /* Fill s, but for its node. */
 void balancer_see_server(const struct balancer *b, uint32_t k, struct cluster_server *s);

@@ -173,6 +173,50 @@ bool balances_left(const struct balances *s)
 
 /* --- reload --------------------------------------------------------------------------------- */
 
+/* b NULL: it could not be opened. */
+static int refuse(const struct balances *s, const struct balancer *b, uint32_t i,
+		  const struct cluster_node *n, struct conf_error *e)
+{
+	const struct cluster_balance *conf = &s->conf->balance[i];
+
+	conf_error_set(
+		e, conf_exit(-EINVAL),
+		"HAProxy may send requests of %s to node %s (server %s of %s), and balance has it "
+		"no more: move the node to another service, or run resex balance-set observe and "
+		"put the server into maintenance, until its requests have ended; if %s, restart "
+		"resexd",
+		cluster_service_at(s->conf, conf->service)->name, n->name, n->server, conf->backend,
+		b ? "HAProxy runs no more" : "it sends none");
+	return -EPERM;
+}
+
+int balances_may_reload(const struct balances *s, const struct cluster_conf *conf,
+			struct conf_error *e)
+{
+	for (uint32_t i = 0; i < s->conf->balances; i++) {
+		uint32_t service = s->conf->balance[i].service;
+		const struct cluster_node *n = NULL;
+		const struct balancer *b = s->at[i];
+
+		while ((n = cluster_next_left(s->conf, conf, service, n)) != NULL)
+			if (!b || !balancer_sends_none(b, (uint32_t)(n - s->conf->node)))
+				return refuse(s, b, i, n, e);
+	}
+	return 0;
+}
+
+void balances_will_reload(struct balances *s, const struct cluster_conf *conf)
+{
+	for (uint32_t i = 0; i < s->conf->balances; i++) {
+		uint32_t service = s->conf->balance[i].service;
+		const struct cluster_node *n = NULL;
+
+		while ((n = cluster_next_left(s->conf, conf, service, n)) != NULL)
+			if (s->at[i])
+				balancer_shut(s->at[i], (uint32_t)(n - s->conf->node));
+	}
+}
+
 /* The balancer of this service, which is taken out of old[]; NULL: there is none. */
 static struct balancer *take(struct balancer *old[], uint32_t service)
 {

@@ -37,6 +37,19 @@ void balances_reload(struct balances *s, const struct cluster_conf *conf, struct
 		     int64_t wall_ns);
 
 /*
+ * May conf come into force? Not while HAProxy of this host may send requests to a node of kind
+ * switch of which this host would not know that any more (cluster_next_left): it would acknowledge
+ * words of the node all the same. -EPERM and e: the sentence, and the remedy.
+ */
+int balances_may_reload(const struct balances *s, const struct cluster_conf *conf,
+			struct conf_error *e);
+/*
+ * conf will be in force soon, and it may: until then no requests are sent to these nodes, whatever
+ * their words say.
+ */
+void balances_will_reload(struct balances *s, const struct cluster_conf *conf);
+
+/*
  * All balancers leave from now on: those that have put weights put the configured ones, in
  * balances_work.
  */

@@ -454,6 +454,8 @@ int cluster_read_again(const struct cluster *c, struct mono now, struct cluster_
 	if (!conf)
 		return -ENOMEM;
 	rc = cluster_change_load(c->conf, conf, c->file, c->hostname, &there, ch, e);
+	if (!rc)
+		rc = balances_may_reload(c->balances, conf, e);
 	if (rc)
 		free(conf);
 	else
@@ -476,6 +478,7 @@ int cluster_reload(struct cluster *c, struct cluster_conf *conf, uint64_t *ticke
 	}
 	c->reload = conf;
 	c->reloading = *ticket;
+	balances_will_reload(c->balances, conf);
 	exchange_wake(c->x->worker_fd);
 	return 0;
 }

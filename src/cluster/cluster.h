@@ -325,15 +325,16 @@ int cluster_result(const struct cluster *c, uint64_t ticket);
 
 /*
  * Read the cluster_file of the start again, and find out what changes: 0 with *conf, which free()
- * frees, and *ch; -EPERM: the change is refused while the cluster runs; or another error of
- * cluster_change_load, with e filled. Nothing comes into force.
+ * frees, and *ch; -EPERM: the change is refused while the cluster runs, or while HAProxy of this
+ * host sends requests that nobody would watch; or another error of cluster_change_load, with e
+ * filled. Nothing comes into force.
  */
 int cluster_read_again(const struct cluster *c, struct mono now, struct cluster_conf **conf,
 		       struct cluster_changes *ch, struct conf_error *e);
 /*
- * Put the settings of conf in force; conf is what cluster_read_again gave. Before others read the
- * new settings, added hosts and clients may call, and links to those that are left out end. Takes
- * conf, also after an error.
+ * Put the settings of conf in force; conf is what cluster_read_again gave just now. Before others
+ * read the new settings, added hosts and clients may call, and links to those that are left out
+ * end. Takes conf, also after an error.
  * 0, with *ticket for cluster_reload_result; -EBUSY: another reload has no result yet; -EAGAIN:
  * too many requests have none; -ENOMEM.
  */

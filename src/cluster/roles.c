@@ -230,7 +230,19 @@ static bool balances_any(const struct cluster_conf *c, uint32_t host)
 	return false;
 }
 
-/* The first balancer that has not acknowledged the word of this node; NULL: all have. */
+/*
+ * Is a member waited for? One that holds another cluster.json, or was not read, may balance a
+ * service by that, though it balances none by ours: it sends requests until it has reloaded, too.
+ */
+static bool is_awaited(const struct roles *r, const struct cluster *c, uint32_t i)
+{
+	const struct host_copy *h = cluster_newest_host(c, i);
+	bool same = i == r->conf->self || (h->seen.known && h->agree == CLUSTER_AGREE_SAME);
+
+	return !same || balances_any(r->conf, (uint32_t)r->conf->host[i].number);
+}
+
+/* The first member that has not acknowledged the word of this node; NULL: all have. */
 static const struct cluster_host *missing_ack(const struct roles *r, const struct cluster *c,
 					      const struct hostset *members, uint32_t place,
 					      uint64_t word)
@@ -241,7 +253,7 @@ static const struct cluster_host *missing_ack(const struct roles *r, const struc
 	for (uint32_t i = 0; i < r->conf->hosts; i++) {
 		uint32_t host = (uint32_t)r->conf->host[i].number;
 
-		if (hostset_has(members, host) && balances_any(r->conf, host) &&
+		if (hostset_has(members, host) && is_awaited(r, c, i) &&
 		    cluster_newest_host(c, i)->ack[place] != ack)
 			return &r->conf->host[i];
 	}

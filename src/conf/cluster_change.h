@@ -18,8 +18,8 @@
  *	a service is removed	no: the words of its nodes name it
  *	a service's other keys	yes
  *	nodes			yes; but number, name and guest of this host's own
- *	reconf, balance; scan,	yes: they are of this host, and in no agreement
- *	stale, window of load
+ *	reconf, balance; scan,	yes: they are of this host, and in no agreement; but see
+ *	stale, window of load	cluster_next_left()
  *	a client		yes, all of it: it is no member, and in no agreement
  *	a service's name	no, nor its number: its lock and its nodes are found by the number
  *	membership, hold,	no: all hosts must have the same (cluster_agree.c)
@@ -84,6 +84,15 @@ int cluster_change(const struct cluster_conf *a, const struct cluster_conf *b,
  */
 bool cluster_same_balance(const struct cluster_conf *a, const struct cluster_conf *b,
 			  uint32_t service);
+/*
+ * The next node of a, as cluster_node_next(), which a's balance of the service on this host has as
+ * a server and b's has not, or not in the same backend: by b this host does not know whether its
+ * HAProxy sends the node requests. Only nodes that are of kind "switch" by b; without "reconf" in a
+ * none, since then states of servers are not set.
+ */
+const struct cluster_node *cluster_next_left(const struct cluster_conf *a,
+					     const struct cluster_conf *b, uint32_t service,
+					     const struct cluster_node *after);
 /* Node n of a, and node m of b. */
 bool cluster_same_node(const struct cluster_conf *a, const struct cluster_node *n,
 		       const struct cluster_conf *b, const struct cluster_node *m);

@@ -60,6 +60,51 @@ bool cluster_same_balance(const struct cluster_conf *a, const struct cluster_con
 	return !m && !n;
 }
 
+static bool is_one_node(const struct cluster_node *n, const struct cluster_node *m)
+{
+	return n->host == m->host && n->number == m->number;
+}
+
+/* Does this host read and set the same server of HAProxy for the node by both files? */
+static bool is_still_there(const struct cluster_conf *a, const struct cluster_conf *b,
+			   uint32_t service, const struct cluster_node *n)
+{
+	const struct cluster_balance *was = cluster_balance_of(a, service),
+				     *now = cluster_balance_of(b, service);
+	const struct cluster_node *m = NULL;
+
+	if (!now || was->by != now->by || strcmp(was->backend, now->backend) != 0 ||
+	    strcmp(was->socket, now->socket) != 0)
+		return false;
+	while ((m = cluster_server_next(b, service, m)) != NULL)
+		if (is_one_node(n, m))
+			return !strcmp(n->server, m->server);
+	return false;
+}
+
+/* By b it must be prepared: else nobody asks whether requests are at it. */
+static bool must_be_prepared(const struct cluster_conf *b, const struct cluster_node *n)
+{
+	for (uint32_t i = 0; i < b->nodes; i++)
+		if (is_one_node(n, &b->node[i]))
+			return b->node[i].kind == CLUSTER_NODE_SWITCH;
+	return false;
+}
+
+const struct cluster_node *cluster_next_left(const struct cluster_conf *a,
+					     const struct cluster_conf *b, uint32_t service,
+					     const struct cluster_node *after)
+{
+	const struct cluster_node *n = after;
+
+	if (!a->reconf.given || !cluster_balance_of(a, service))
+		return NULL;
+	while ((n = cluster_server_next(a, service, n)) != NULL)
+		if (must_be_prepared(b, n) && !is_still_there(a, b, service, n))
+			return n;
+	return NULL;
+}
+
 /* --- reconf ----------------------------------------------------------------------- */
 
 bool cluster_same_reconf(const struct cluster_reconf *a, const struct cluster_reconf *b)

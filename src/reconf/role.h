@@ -13,11 +13,13 @@
  *
  *	1 A word counts only if it is kept (move.h): for its host, and for each balancer. So no
  *	  word comes back when a host crashes.
- *	2 The hook runs only when each balancer has acknowledged the exact word.
+ *	2 The hook runs only when each balancer has acknowledged the exact word. A member that
+ *	  holds another cluster.json may be one by that.
  *	3 Before the hook runs, the file says that the node's service is not known. It names a
  *	  service again when the hook has ended well.
  *	4 A balancer acknowledges a word when no request of another service than the word's is at
- *	  the node, and its proxy sends none.
+ *	  the node, and its proxy sends none. It does not cease to watch a proxy that may send some
+ *	  (src/cluster/balances.h, balances_may_reload).
  *	5 A balancer sends requests only when the host publishes that the node is ready for exactly
  *	  the word that the balancer has read. One that does so already goes on while newer words
  *	  name the same service.

@@ -557,6 +557,74 @@ RIG_TEST(role__of_a_node__is_the_same_whatever_else_changes)
 		}
 }
 
+#define X3_NODE(name, number, more)                                                                \
+	"{\"name\": \"" name "\", \"number\": " number                                             \
+	", \"host\": \"x3\", \"service\": \"web\"" more "}"
+#define N_NODE	    X3_NODE("n", "1", SWITCH)
+#define BOTH_NODE   X3_NODE("o", "2", GUEST("g"))
+#define TWO	    N_NODE ", " BOTH_NODE
+#define AT_H	    "\"backend\": \"be\", \"socket\": \"/h\""
+#define BY(more)    "\"balance\": [{\"service\": \"web\", " more "}], "
+#define HOOK_RECONF "\"reconf\": {\"hook\": \"/h\"}, "
+#define LEFT(nodes, balance, reconf)                                                               \
+	FILE_OF("\"nodes\": [" nodes "], " balance reconf, X2 ", " X3,                             \
+		NO_MINIMUM ", {\"name\": \"mail\", \"number\": 200, \"minimum\": 0}")
+#define OLD LEFT(TWO, BY(AT_H), HOOK_RECONF)
+
+RIG_TEST(node__whose_requests_nobody_watches_by_another_file__is_found)
+{
+	static const struct {
+		const char *a, *b, *left;
+	} files[] = {
+		{ OLD, OLD, "" },
+		{ OLD,
+		  LEFT(BOTH_NODE ", " N_NODE, BY(AT_H ", \"k\": 2, \"mode\": \"act\""),
+		       HOOK_RECONF),
+		  "" },
+		{ OLD, LEFT(TWO, "", HOOK_RECONF), "n" },
+		{ OLD, LEFT(TWO, BY("\"backend\": \"be\", \"socket\": \"/i\""), HOOK_RECONF), "n" },
+		{ OLD, LEFT(TWO, BY("\"backend\": \"bf\", \"socket\": \"/h\""), HOOK_RECONF), "n" },
+		{ OLD,
+		  LEFT(X3_NODE("n", "1", SWITCH ", \"server\": \"s\"") ", " BOTH_NODE, BY(AT_H),
+		       HOOK_RECONF),
+		  "n" },
+		{ OLD,
+		  LEFT("{\"name\": \"n\", \"number\": 1, \"host\": \"x3\", \"service\": \"mail\", "
+		       "\"only\": [\"mail\"]" SWITCH "}, " BOTH_NODE,
+		       BY(AT_H), HOOK_RECONF),
+		  "n" },
+		/* called otherwise it is the same node */
+		{ OLD,
+		  LEFT(X3_NODE("m", "1", SWITCH ", \"server\": \"n\"") ", " BOTH_NODE, BY(AT_H),
+		       HOOK_RECONF),
+		  "" },
+		/* it is no node any more, or needs no preparation */
+		{ OLD, LEFT(BOTH_NODE, "", HOOK_RECONF), "" },
+		{ OLD, LEFT(X3_NODE("n", "3", SWITCH), "", HOOK_RECONF), "" },
+		{ OLD, LEFT(X3_NODE("n", "1", "") ", " BOTH_NODE, "", HOOK_RECONF), "" },
+		/* it needs it from now on */
+		{ OLD, LEFT(N_NODE ", " X3_NODE("o", "2", GUEST("g") SWITCH), "", HOOK_RECONF),
+		  "no" },
+		{ LEFT(TWO, BY(AT_H), ""), LEFT(TWO, "", HOOK_RECONF), "" },
+		{ OLD, LEFT(TWO, "", ""), "n" },
+		{ LEFT(TWO, "", HOOK_RECONF), LEFT(TWO, "", HOOK_RECONF), "" },
+	};
+	struct confs *f = *state;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		const struct cluster_node *n = NULL;
+		char left[256] = "";
+
+		take(&f->a, files[i].a);
+		take(&f->b, files[i].b);
+		while ((n = cluster_next_left(&f->a, &f->b, 1, n)) != NULL)
+			strcat(left, n->name);
+		if (strcmp(left, files[i].left) != 0)
+			fail_msg("files %zu: \"%s\", not \"%s\"", i, left, files[i].left);
+		assert_null(cluster_next_left(&f->a, &f->b, 200, NULL));
+	}
+}
+
 RIG_TEST(digests__of_a_known_file__are_the_known_numbers)
 {
 	struct cluster_conf *c = &((struct confs *)*state)->a;

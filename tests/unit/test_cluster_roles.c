@@ -488,3 +488,151 @@ RIG_TEST(lost_node__of_which_its_host_knows_nothing__is_not_adopted)
 	assert_false(serves(mb));
 	assert_true(was_called(s, "check n3 - web\n") && was_called(s, "switch n3 mail web\n"));
 }
+
+/* --- proxies that nobody watches any more --------------------------------------------------- */
+
+/* What host 1 says of a file with these nodes and this balance; conf, if it may come into force. */
+static int read_again(struct sites *s, const char *nodes, const char *balance,
+		      struct cluster_conf **conf, struct conf_error *e)
+{
+	char more[4096], text[SITE_TEXT];
+	struct cluster_changes ch;
+
+	snprintf(more, sizeof(more), "%s" RECONF ", \"balance\": [%s]", nodes, "100ms", s->dir.path,
+		 "3600s", "3601s", balance);
+	site_text(s, 1, "test", SITES, more, CALM, text);
+	tmp_write(&s->dir, "c1.json", text);
+	return cluster_read_again(s->at[1].c, s->now, conf, &ch, e);
+}
+
+/* May it? If not, the message says so. */
+static bool may(struct sites *s, const char *nodes, const char *balance, const char *says)
+{
+	struct cluster_conf *conf = NULL;
+	struct conf_error e = { 0 };
+	int rc = read_again(s, nodes, balance, &conf, &e);
+
+	free(conf);
+	if (!rc)
+		return true;
+	assert_int_equal(rc, -EPERM);
+	if (!strstr(e.text, says))
+		fail_msg("\"%s\", not \"%s\"", e.text, says);
+	return false;
+}
+
+RIG_TEST(reload__that_leaves_requests_unwatched__is_refused)
+{
+	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),
+			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	struct sites *s = open_switch(state, "3601s");
+
+	hook_until(s, serves(mb) && !serves(be) && is_phase(s, 1, "ready"));
+	hook_until(s, may(s, MOVED, MB, "requests of web to node n3"));
+	assert_false(may(s, MOVED, BE, "requests of mail to node n3 (server s3 of mb)"));
+	move_to(s, 2, 0);
+	hook_until(s, serves(be) && !serves(mb));
+	/* nothing is known of a HAProxy that is not reached */
+	mb->away = true;
+	hook_until(s, !may(s, MOVED, BE, "if HAProxy runs no more, restart resexd"));
+	mb->away = false;
+	hook_until(s, may(s, MOVED, BE, "server s3 of mb"));
+	assert_false(may(s, MOVED, MB, "server s3 of be"));
+	/* only of a node */
+	assert_false(may(s, NODES_OF(", \"kind\": \"switch\", \"only\": [\"mail\"]"), BE ", " MB,
+			 "server s3 of be"));
+	assert_true(may(s, NODES_OF(", \"kind\": \"switch\", \"only\": [\"mail\", \"web\"]"),
+			BE ", " MB, ""));
+	/* the remedy without a move */
+	assert_int_equal(cluster_balance_set(s->at[1].c, 0, CLUSTER_OBSERVE), 0);
+	sites_pass(s, NS_PER_S); /* weights are restored */
+	be->server[2].own = 1;
+	be->server[2].admin = ACT_OUT;
+	sites_pass(s, NS_PER_S);
+	assert_false(may(s, MOVED, MB, "until its requests have ended"));
+	be->server[2].own = 0;
+	hook_until(s, may(s, MOVED, MB, "server s3 of be"));
+}
+
+/* The other thread has not taken the settings over yet, and the word still names mail. */
+RIG_TEST(proxy__that_will_be_left__begins_to_send_nothing)
+{
+	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),
+			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	struct sites *s = open_switch(state, "3601s");
+	struct cluster_conf *conf = NULL;
+	struct conf_error e = { 0 };
+	uint64_t ticket;
+
+	hook_until(s, serves(mb) && !serves(be) && is_phase(s, 1, "ready"));
+	assert_int_equal(cluster_balance_set(s->at[1].c, 1, CLUSTER_OBSERVE), 0);
+	sites_pass(s, NS_PER_S);
+	mb->server[2].admin = ACT_OUT;
+	hook_until(s, may(s, MOVED, BE, "server s3 of mb"));
+	assert_int_equal(read_again(s, MOVED, BE, &conf, &e), 0);
+	assert_int_equal(cluster_reload(s->at[1].c, conf, &ticket), 0);
+	assert_int_equal(cluster_balance_set(s->at[1].c, 1, CLUSTER_ACT), 0);
+	for (int i = 0; i < 40; i++) {
+		s->now.ns += 25 * MS;
+		cluster_work(s->at[1].c, snap_latest(&s->at[1].g->ho), s->now, WALL);
+		assert_int_equal(mb->server[2].admin, ACT_OUT);
+	}
+	assert_int_equal(cluster_reload_result(s->at[1].c, ticket), -EINPROGRESS);
+	hook_until(s, cluster_reload_result(s->at[1].c, ticket) == 0);
+	sites_pass(s, 5 * NS_PER_S);
+	assert_int_equal(mb->server[2].admin, ACT_OUT);
+	move_to(s, 2, 0);
+	hook_until(s, serves(be));
+}
+
+/* xen3 waits for xen1, though it balances nothing by the new file: it still has the old one. */
+RIG_TEST(host__of_another_file__is_waited_for)
+{
+#define FOR_23(name, number)                                                                       \
+	"{\"name\": \"" name "\", \"number\": " number ", \"high\": 1000000, "                     \
+	"\"balancers\": [\"xen2\", \"xen3\"]}"
+#define BY_23 FOR_23("web", "1") ", " FOR_23("mail", "255")
+	struct fake_process *mb;
+	struct sites *s;
+	char more[4096];
+
+	fake_haproxy_run("be", 3, CONFIGURED);
+	mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	s = open_switch(state, "3601s");
+	hook_until(s, serves(mb) && is_phase(s, 1, "ready"));
+	mb->server[2].own = 1;
+	move_to(s, 2, 0);
+	hook_until(s, is_phase(s, 1, "waits"));
+	snprintf(more, sizeof(more), MOVED RECONF, "100ms", s->dir.path, "3600s", "3601s");
+	for (int i = 3; i >= 2; i--) {
+		uint64_t ticket;
+
+		assert_int_equal(site_reload(s, i, SITES, more, BY_23, &ticket), 0);
+		hook_until(s, cluster_reload_result(s->at[i].c, ticket) == 0);
+	}
+	sites_pass(s, 10 * NS_PER_S);
+	assert_true(!was_called(s, "switch") && is_phase(s, 1, "waits"));
+	assert_non_null(strstr(cluster_role_note(s->at[3].c, 2), "xen1 has not acknowledged"));
+	mb->server[2].own = 0;
+	hook_until(s, was_called(s, "switch n3 mail web\n") && is_phase(s, 1, "ready"));
+	assert_false(serves(mb));
+}
+
+/* It balances nothing by the file that all have: nothing is awaited from it. */
+RIG_TEST(host__that_balances_nothing__is_not_waited_for)
+{
+	struct sites *s = open_switch(state, "3601s");
+	char more[4096];
+
+	snprintf(more, sizeof(more), MOVED RECONF, "100ms", s->dir.path, "3600s", "3601s");
+	for (int i = 1; i <= SITES; i++) {
+		uint64_t ticket;
+
+		assert_int_equal(site_reload(s, i, SITES, more, BY_23, &ticket), 0);
+		hook_until(s, cluster_reload_result(s->at[i].c, ticket) == 0);
+	}
+	hook_until(s, is_phase(s, 1, "ready"));
+	move_to(s, 2, 0);
+	s->at[1].busy = true; /* its control thread acknowledges nothing now */
+	hook_until(s, was_called(s, "switch n3 mail web\n"));
+}
