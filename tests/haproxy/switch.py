@@ -40,6 +40,7 @@ switch)
 	[ ! -e $dir/../hook-fails ] || { echo "no room for $4 on $2" >&2; exit 3; }
 	rm -f $dir/$2
 	sleep 0.05
+	[ ! -e $dir/../hook-slow ] || sleep 1
 	echo $4 >$dir/$2.new
 	mv $dir/$2.new $dir/$2 ;;
 check)
@@ -222,6 +223,41 @@ def damaged(bed, at):
     expect(not said, "the hook did not switch again", said)
 
 
+def reload(bed, n, change):
+    """cluster-reload of host n, with its file changed; the file before."""
+    path = "%s/%d/cluster.json" % (bed.top, n)
+    with open(path) as f:
+        was = f.read()
+    conf = json.loads(was)
+    change(conf)
+    with open(path, "w") as f:
+        json.dump(conf, f)
+    r = bed.resex(n, "cluster-reload")
+    with open(path, "w") as f:
+        f.write(was)
+    return r
+
+
+def reloads(bed, at):
+    """A hook that runs goes on; and no proxy is left that sends requests which nobody watches."""
+    at["n3"] = SERVICES[1 - SERVICES.index(at["n3"])]
+    os.truncate(bed.top + "/hooks", 0)
+    open(bed.top + "/hook-slow", "w").close()
+    bed.move(1, "n3", at["n3"])
+    until(lambda: os.path.getsize(bed.top + "/hooks"), "the hook of n3 runs")
+    r = reload(bed, 3, lambda conf: conf["reconf"].update(S="200ms"))
+    expect(r.returncode == 0, "a reload while the hook runs", r.stderr)
+    bed.ready("n3", at["n3"])
+    os.unlink(bed.top + "/hook-slow")
+    with open(bed.top + "/hooks") as f:
+        said = f.read()
+    expect(said.count("switch") == 1, "the hook was called once", said)
+    for i, service in enumerate(SERVICES):
+        r = reload(bed, 1, lambda conf: conf["balance"].pop(i))
+        expect(r.returncode == 4 and "HAProxy may send requests of %s to node" % service in r.stderr,
+               "%s is left out of balance" % service, r.returncode, r.stderr)
+
+
 def run(top, build):
     bed = Bed(top, build)
     loads, others = [], []
@@ -242,6 +278,7 @@ def run(top, build):
         restarts(bed, at)
         undone(bed, at)
         damaged(bed, at)
+        reloads(bed, at)
         time.sleep(0.5)
         tools.stop(others)
         wrong = [w for load in loads for w in load.wrong] + [w for tool in others for w in tool.failed]
