@@ -202,8 +202,9 @@ struct region_service {
  * update counter of this host's balancer of service s: a count. Node n of this host:
  * {service 10, seq 54}; its *kept* word, REGION_NODES_MAX words behind it, is the newest value of
  * that word that the host has saved on disk (src/reconf/keep.h). Acknowledgement n of this host as
- * a balancer: region_ack() of node n of cluster.json's "nodes", counted from 0; 0: none. seq is
- * {epoch 30, count 24}. Seqs and epochs are compared as numbers.
+ * a balancer: region_ack() of node n of its cluster.json's "nodes", counted from 0; 0: none. Other
+ * hosts may have the node at another place. seq is {epoch 30, count 24}. Seqs and epochs are
+ * compared as numbers.
  *
  * epoch: the number of the membership view or, with static membership, the generation of the
  * locks' host; 0: none yet. count: 0 in a lock that was not acquired yet; + 1 at each change. After

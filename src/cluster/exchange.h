@@ -158,7 +158,7 @@ struct host_copy {
 	struct region_host host; /* valid if seen.known */
 	struct region_guest guest[REGION_GUESTS_MAX];
 	struct node_copy node[REGION_NODES_MAX]; /* seen.nodes of them */
-	uint64_t ack[CLUSTER_MOVED_MAX];	 /* by place; on the link that is up; 0: none */
+	uint64_t ack[CLUSTER_MOVED_MAX]; /* by its places; on the link that is up; 0: none */
 };
 
 struct host_copies {

@@ -242,6 +242,19 @@ static bool is_awaited(const struct roles *r, const struct cluster *c, uint32_t 
 	return !same || balances_any(r->conf, (uint32_t)r->conf->host[i].number);
 }
 
+/*
+ * An acknowledgement names its node and word, and is found at any place: a host whose file lists
+ * the nodes in another order holds the same (conf/cluster_agree.c).
+ */
+static bool has_acknowledged(const struct host_copy *h, uint32_t place, uint64_t ack)
+{
+	bool has = h->ack[place] == ack; /* mostly */
+
+	for (uint32_t i = 0; !has && i < CLUSTER_MOVED_MAX; i++)
+		has = h->ack[i] == ack;
+	return has;
+}
+
 /* The first member that has not acknowledged the word of this node; NULL: all have. */
 static const struct cluster_host *missing_ack(const struct roles *r, const struct cluster *c,
 					      const struct hostset *members, uint32_t place,
@@ -254,7 +267,7 @@ static const struct cluster_host *missing_ack(const struct roles *r, const struc
 		uint32_t host = (uint32_t)r->conf->host[i].number;
 
 		if (hostset_has(members, host) && is_awaited(r, c, i) &&
-		    cluster_newest_host(c, i)->ack[place] != ack)
+		    !has_acknowledged(cluster_newest_host(c, i), place, ack))
 			return &r->conf->host[i];
 	}
 	return NULL;

@@ -345,6 +345,20 @@ RIG_TEST(hook__that_runs__goes_on_over_a_reload_of_other_settings)
 	assert_true(in_file(s, 1));
 }
 
+/* The order of nodes is no difference between two files: each host acknowledges by its own. */
+RIG_TEST(node__is_prepared_though_a_host_lists_nodes_in_another_order)
+{
+	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),
+			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	struct sites *s = open_switch(state, "3601s");
+
+	hook_until(s, serves(mb) && is_phase(s, 1, "ready"));
+	reload_host(s, 2, N3_FIRST, "200ms", "3600s");
+	move_to(s, 2, 0);
+	hook_until(s, serves(be) && is_phase(s, 1, "ready"));
+	assert_true(!serves(mb) && in_file(s, 1));
+}
+
 /* It is killed, so that it may be another program, or of another deadline. */
 RIG_TEST(hook__of_other_settings__is_called_again)
 {
