@@ -87,8 +87,8 @@ bool cluster_same_balance(const struct cluster_conf *a, const struct cluster_con
 /*
  * The next node of a, as cluster_node_next(), which a's balance of the service on this host has as
  * a server and b's has not, or not in the same backend: by b this host does not know whether its
- * HAProxy sends the node requests. Only nodes that are of kind "switch" by b; without "reconf" in a
- * none, since then states of servers are not set.
+ * HAProxy sends the node requests. Only nodes that b has, and that are of kind "switch" by a or b;
+ * without "reconf" in a none, since then states of servers are not set.
  */
 const struct cluster_node *cluster_next_left(const struct cluster_conf *a,
 					     const struct cluster_conf *b, uint32_t service,

@@ -82,12 +82,16 @@ static bool is_still_there(const struct cluster_conf *a, const struct cluster_co
 	return false;
 }
 
-/* By b it must be prepared: else nobody asks whether requests are at it. */
+/*
+ * Is it still there, and must it be prepared? Else nobody asks whether requests are at it; but one
+ * that must not be any more may have to be by the next file.
+ */
 static bool must_be_prepared(const struct cluster_conf *b, const struct cluster_node *n)
 {
 	for (uint32_t i = 0; i < b->nodes; i++)
 		if (is_one_node(n, &b->node[i]))
-			return b->node[i].kind == CLUSTER_NODE_SWITCH;
+			return n->kind == CLUSTER_NODE_SWITCH ||
+			       b->node[i].kind == CLUSTER_NODE_SWITCH;
 	return false;
 }
 

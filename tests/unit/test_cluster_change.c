@@ -598,11 +598,11 @@ RIG_TEST(node__whose_requests_nobody_watches_by_another_file__is_found)
 		  LEFT(X3_NODE("m", "1", SWITCH ", \"server\": \"n\"") ", " BOTH_NODE, BY(AT_H),
 		       HOOK_RECONF),
 		  "" },
-		/* it is no node any more, or needs no preparation */
+		/* it is no node any more */
 		{ OLD, LEFT(BOTH_NODE, "", HOOK_RECONF), "" },
 		{ OLD, LEFT(X3_NODE("n", "3", SWITCH), "", HOOK_RECONF), "" },
-		{ OLD, LEFT(X3_NODE("n", "1", "") ", " BOTH_NODE, "", HOOK_RECONF), "" },
-		/* it needs it from now on */
+		/* it needs no preparation, until it does again; or from now on; or never */
+		{ OLD, LEFT(X3_NODE("n", "1", "") ", " BOTH_NODE, "", HOOK_RECONF), "n" },
 		{ OLD, LEFT(N_NODE ", " X3_NODE("o", "2", GUEST("g") SWITCH), "", HOOK_RECONF),
 		  "no" },
 		{ LEFT(TWO, BY(AT_H), ""), LEFT(TWO, "", HOOK_RECONF), "" },
