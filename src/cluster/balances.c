@@ -179,13 +179,14 @@ static int refuse(const struct balances *s, const struct balancer *b, uint32_t i
 {
 	const struct cluster_balance *conf = &s->conf->balance[i];
 
+	const char *service = cluster_service_at(s->conf, conf->service)->name;
+
 	conf_error_set(
 		e, conf_exit(-EINVAL),
-		"HAProxy may send requests of %s to node %s (server %s of %s), and balance has it "
-		"no more: move the node to another service, or run resex balance-set observe and "
-		"put the server into maintenance, until its requests have ended; if %s, restart "
-		"resexd",
-		cluster_service_at(s->conf, conf->service)->name, n->name, n->server, conf->backend,
+		"HAProxy may send requests of %s to node %s (server %s of %s), unwatched by this "
+		"file: move it, or run resex balance-set %s observe and put the server into "
+		"maintenance, until its requests have ended; if %s, restart resexd",
+		service, n->name, n->server, conf->backend, service,
 		b ? "HAProxy runs no more" : "it sends none");
 	return -EPERM;
 }

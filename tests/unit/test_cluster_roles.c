@@ -552,6 +552,7 @@ RIG_TEST(reload__that_leaves_requests_unwatched__is_refused)
 	mb->away = false;
 	hook_until(s, may(s, MOVED, BE, "server s3 of mb"));
 	assert_false(may(s, MOVED, MB, "server s3 of be"));
+	assert_false(may(s, MOVED, MB, "run resex balance-set web observe and"));
 	/* only of a node */
 	assert_false(may(s, NODES_OF(", \"kind\": \"switch\", \"only\": [\"mail\"]"), BE ", " MB,
 			 "server s3 of be"));
