@@ -212,7 +212,7 @@ search() {
 	[ "$deep" != deep ] || { memory=6000; optimize=-O2; }
 	define="-O0 -DSAFETY" # a broken rule is found sooner than pan is optimized
 	# shellcheck disable=SC2046
-	set -- "$here/$(row "$1" 2).pml" $(row "$1" 3 | sed 's/[^ ]*/-D&/g')
+	set -- "$here/$(row "$1" 2).pml" $(row "$1" 3 | sed 's/[^ ][^ ]*/-D&/g')
 	case $property in
 	-) define="$optimize -DSAFETY" ;;
 	"- LIVELOCK") define="$optimize -DNP -DNOREDUCE"; pan_args="-n -l" ;;
@@ -275,7 +275,7 @@ input() {
 	row "$1" 3
 	row "$1" 4
 	# shellcheck disable=SC2046
-	"${CC:-gcc}" -E -P -x c $(row "$1" 3 | sed 's/[^ ]*/-D&/g') "$here/$(row "$1" 2).pml"
+	"${CC:-gcc}" -E -P -x c $(row "$1" 3 | sed 's/[^ ][^ ]*/-D&/g') "$here/$(row "$1" 2).pml"
 }
 
 # known_or_one NAME: as one; of a row that passed before, what was said then.
@@ -302,7 +302,7 @@ trail() {
 	(search "$1") || exit 1
 	cd "$out/$1"
 	# shellcheck disable=SC2046
-	spin -t -k ./*.trail -p -g $(row "$1" 3 | sed 's/[^ ]*/-D&/g') "$here/$(row "$1" 2).pml"
+	spin -t -k ./*.trail -p -g $(row "$1" 3 | sed 's/[^ ][^ ]*/-D&/g') "$here/$(row "$1" 2).pml"
 }
 
 if [ "${1-}" = --list ]; then
