@@ -8,5 +8,6 @@ EXTRA_DIST += $(GATES) tests/check-layers.sh tests/check-layers.awk tests/check-
 	tests/check-install.sh tests/check-mutants.sh tests/check-tidy.sh tests/check-unit-file.sh tests/count-assertions.c \
 	tests/count-assertions.sh tests/cppcheck.cfg tests/mutants tests/mutants-build.sh tests/mutants.sh \
 	tests/model/README.md tests/model/run.sh tests/model/lock.pml \
-	tests/model/agree.pml tests/model/members.pml tests/model/move.pml tests/model/role.pml \
+	tests/model/agree.pml tests/model/cache.pml tests/model/fresh.pml tests/model/members.pml \
+	tests/model/move.pml tests/model/role.pml \
 	tests/model/view.pml

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # run.sh: search the models of the shared state's protocols, all their states.
 #
-#	tests/model/run.sh [NAME]...	all rows of the table below but the largest, or those named
-#	tests/model/run.sh --deep	all rows
+#	tests/model/run.sh [NAME]...	all rows of the table below but the largest, or those named;
+#					the name of a model is that of all its rows but the largest
+#	tests/model/run.sh --deep [NAME]...	all rows, or those named
 #	tests/model/run.sh --list	the names of all rows
 #	tests/model/run.sh --trail NAME	search this row, and show how it goes wrong
 #
@@ -94,6 +95,31 @@ agree_back               | agree | RELOADS=4 CRASHES=0 | -
 agree_hosts              | agree | SET RELOADS=3 | -
 agree_progress           | agree | PROGRESS_ROW | -
 agree_progress_hosts     | agree | PROGRESS_ROW SET RELOADS=3 | -
+cache_updates            | cache | ROUNDS=2 | -
+cache_fills              | cache | FILLS=2 | -
+cache_early              | cache | EARLY ROUNDS=2 | -
+cache_tags               | cache | TAGS ROUNDS=2 | -
+cache_evicts             | cache | EVICTS=2 ROUNDS=2 | -
+cache_crash              | cache | CRASHES=1 | -
+cache_crash_early        | cache | CRASHES=1 EARLY | -
+cache_removal            | cache | REMOVALS=1 | -
+cache_removal_early      | cache | REMOVALS=1 EARLY | -
+cache_lost               | cache | LOSSES=2 | -
+cache_lost_early         | cache | LOSSES=1 EARLY | -
+cache_version_late       | cache | VERSION_LATE CRASHES=1 | -
+cache_version_unchecked  | cache | VERSION_UNCHECKED CRASHES=1 | -
+cache_progress           | cache | PROGRESS_ROW CRASHES=1 REMOVALS=1 | -
+cache_progress_lost      | cache | PROGRESS_ROW CRASHES=1 LOSSES=1 | -
+cache_fills_updates      | cache | FILLS=2 ROUNDS=2 | - | deep
+cache_fills_lost         | cache | FILLS=2 LOSSES=1 | - | deep
+cache_fills_removal      | cache | FILLS=2 REMOVALS=1 | - | deep
+cache_updates_removal    | cache | ROUNDS=2 REMOVALS=1 | - | deep
+cache_removals           | cache | REMOVALS=2 | - | deep
+cache_removal_lost       | cache | REMOVALS=1 LOSSES=1 | - | deep
+cache_crash_lost         | cache | CRASHES=1 LOSSES=1 | - | deep
+fresh_clocks             | fresh | LIMIT=9 | -
+fresh_long               | fresh | LIMIT=11 | - | deep
+fresh_asks               | fresh | LIMIT=7 ASKS=2 | - | deep
 lock_hold_from_result    | lock | BROKEN_HOLD_FROM_RESULT | EFFECT
 lock_lease_unchecked     | lock | BROKEN_LEASE_UNCHECKED | EFFECT
 lock_no_break_drift      | lock | BROKEN_NO_BREAK_DRIFT | EFFECT
@@ -140,6 +166,56 @@ agree_view_ignored       | agree | BROKEN_VIEW_IGNORED VIEWS CRASHES=0 | TURN
 agree_view_apart         | agree | BROKEN_VIEW_APART VIEWS CRASHES=0 | TURN
 agree_published_uncut    | agree | BROKEN_PUBLISH_BEFORE_CUT SET RELOADS=3 | ONE_FILE
 agree_read_once          | agree | BROKEN_READ_ONCE PROGRESS_ROW | PROGRESS
+cache_kept_if_listed     | cache | BROKEN_KEPT_IF_LISTED | COHERENT
+cache_unmoved            | cache | BROKEN_UNMOVED | COHERENT
+cache_ended_forgotten    | cache | BROKEN_ENDED_FORGOTTEN | COHERENT
+cache_number_from_zero   | cache | BROKEN_NUMBER_FROM_ZERO CRASHES=1 | COHERENT
+cache_number_late        | cache | BROKEN_NUMBER_LATE | COHERENT
+cache_pending_ignored    | cache | BROKEN_PENDING_IGNORED | COHERENT
+cache_pending_at_read    | cache | BROKEN_PENDING_AT_READ | COHERENT
+cache_ended_ignored      | cache | BROKEN_ENDED_IGNORED | COHERENT
+cache_unseen_ignored     | cache | BROKEN_UNSEEN_IGNORED EARLY | COHERENT
+cache_log_short          | cache | BROKEN_LOG_SHORT TAGS ROUNDS=2 | COHERENT
+cache_join_unseen        | cache | BROKEN_JOIN_UNSEEN EARLY CRASHES=1 | COHERENT
+cache_dropped_unseen     | cache | BROKEN_DROPPED_UNSEEN EARLY CRASHES=1 | COHERENT
+cache_two_steps          | cache | BROKEN_REGISTERS_IN_TWO_STEPS | COHERENT
+cache_unregistered       | cache | BROKEN_STORED_UNREGISTERED | COHERENT
+cache_evicted_silently   | cache | BROKEN_EVICTED_SILENTLY EVICTS=1 | COHERENT
+cache_versions_from_zero | cache | BROKEN_VERSIONS_FROM_ZERO CRASHES=1 | COHERENT
+cache_ack_by_faa         | cache | BROKEN_ACK_BY_FAA | COHERENT
+cache_ack_before_mark    | cache | BROKEN_ACK_BEFORE_MARK | COHERENT
+cache_not_awaited        | cache | BROKEN_NOT_AWAITED | COHERENT
+cache_epoch_unchecked    | cache | BROKEN_EPOCH_UNCHECKED CRASHES=1 | COHERENT
+cache_row_unchecked      | cache | BROKEN_ROW_UNCHECKED REMOVALS=1 | COHERENT
+cache_epoch_key_share    | cache | BROKEN_EPOCH_KEY_SHARE CRASHES=1 | COHERENT
+cache_row_key_share      | cache | BROKEN_ROW_KEY_SHARE REMOVALS=1 | COHERENT
+cache_join_unraised      | cache | BROKEN_JOIN_UNRAISED CRASHES=1 | COHERENT
+cache_dropped_unraised   | cache | BROKEN_DROPPED_UNRAISED CRASHES=1 | COHERENT
+cache_dropped_by_member  | cache | BROKEN_DROPPED_BY_MEMBER REMOVALS=1 | COHERENT
+cache_done_in_doubt      | cache | BROKEN_DONE_IN_DOUBT LOSSES=1 | COHERENT
+cache_no_wait            | cache | BROKEN_NO_WAIT REMOVALS=1 | COHERENT
+cache_out_at_once        | cache | BROKEN_OUT_AT_ONCE REMOVALS=1 | COHERENT
+cache_rejoin_as_was      | cache | BROKEN_REJOIN_AS_WAS REMOVALS=1 | COHERENT
+cache_open_before_join   | cache | BROKEN_OPEN_BEFORE_JOIN CRASHES=1 | COHERENT
+cache_end_untold         | cache | BROKEN_END_UNTOLD PROGRESS_ROW | PENDING
+cache_dead_kept          | cache | BROKEN_DEAD_KEPT PROGRESS_ROW CRASHES=1 | PENDING
+cache_waits_on           | cache | BROKEN_WAITS_ON PROGRESS_ROW CRASHES=1 | WRITES
+cache_tx_kept            | cache | BROKEN_TX_KEPT PROGRESS_ROW CRASHES=1 | WRITES
+cache_doubt_kept         | cache | BROKEN_DOUBT_KEPT PROGRESS_ROW LOSSES=1 | WRITES
+cache_never_removed      | cache | BROKEN_NEVER_REMOVED PROGRESS_ROW CRASHES=1 | WRITES
+cache_out_unnoticed      | cache | BROKEN_OUT_UNNOTICED PROGRESS_ROW REMOVALS=1 | WRITES
+cache_hit                | cache | FILLS=1 | HIT
+cache_hit_back           | cache | CRASHES=1 | HIT_BACK
+fresh_beat_alone         | fresh | BROKEN_BEAT_ALONE LIMIT=9 | FRESH
+fresh_stamped_at_store   | fresh | BROKEN_STAMPED_AT_STORE LIMIT=9 | FRESH
+fresh_difference_seen    | fresh | BROKEN_DIFFERENCE_SEEN LIMIT=9 | FRESH
+fresh_another_beat       | fresh | BROKEN_ANOTHER_BEAT LIMIT=9 | FRESH
+fresh_at_answer          | fresh | BROKEN_DIFFERENCE_AT_ANSWER LIMIT=9 | FRESH
+fresh_difference_no_drift | fresh | BROKEN_DIFFERENCE_NO_DRIFT LIMIT=9 | FRESH
+fresh_wait_no_drift      | fresh | BROKEN_WAIT_NO_DRIFT LIMIT=9 | FRESH
+fresh_wait_one_drift     | fresh | BROKEN_WAIT_ONE_DRIFT LIMIT=9 | FRESH
+fresh_checked_at_post    | fresh | BROKEN_CHECKED_AT_POST LIMIT=9 | FRESH
+fresh_used               | fresh | LIMIT=9 | USED
 move_one_lock            | move | BROKEN_ONE_LOCK | MINIMUM
 move_minimum_ignored     | move | BROKEN_MINIMUM_IGNORED | MINIMUM
 move_no_sweep            | move | BROKEN_NO_SWEEP RESTS=1 | MINIMUM
@@ -197,6 +273,13 @@ report_of() {
 	QUIET) echo 'assertion violated .*life==acquired' ;;
 	OVERLAP) echo 'assertion violated .*by_fence' ;;
 	IN_VIEW) echo 'assertion violated .*has.*view' ;;
+	COHERENT) echo 'assertion violated .*copy_snapshot<changed' ;;
+	WRITES) echo 'assertion violated .*does\[0\].*does\[1\]' ;;
+	PENDING) echo 'assertion violated .*is\[0\].*pending\[.*is\[1\].*pending\[' ;;
+	HIT) echo 'assertion violated .*changed>0))&& !.*pending' ;;
+	HIT_BACK) echo 'assertion violated .*generation>0' ;;
+	FRESH) echo 'assertion violated .*left==0' ;;
+	USED) echo 'assertion violated .*asked_tick' ;;
 	ROLE) echo 'assertion violated .*request\[0\]' ;;
 	DEADLOCK) echo 'assertion violated .*state' ;;
 	LIVELOCK) echo 'non-progress cycle' ;;
@@ -322,14 +405,24 @@ case ${1-} in
 	exit 0 ;;
 esac
 
+# rows_of MODEL: as many of its rows as run without a name.
+rows_of() {
+	table | awk -F ' *[|] *' -v deep="$deep" -v model="$1" '$2 == model && (deep || $5 != "deep") { print $1 }'
+}
+
 deep=0 how=--known-or-one
 [ "${1-}" != --deep ] || { deep=1; shift; }
 [ $deep = 0 ] && [ $# = 0 ] || how=--one
 [ ! -d "$keep" ] || find "$keep" -type f -mtime +30 -delete
 names=${*:-$(table | awk -F ' *[|] *' -v deep=$deep '{ name = $1; sub(/ +$/, "", name) } deep || $5 != "deep" { print name }')}
+chosen=
 for name in $names; do
-	[ -n "$(row "$name" 2)" ] || { echo "model: there is no row $name" >&2; exit 1; }
+	rows=$name
+	[ -n "$(row "$name" 2)" ] || rows=$(rows_of "$name")
+	[ -n "$rows" ] || { echo "model: there is no row $name" >&2; exit 1; }
+	chosen="$chosen $rows"
 done
+names=$chosen
 rm -f "$out/results"
 # shellcheck disable=SC2086
 printf '%s\n' $names | MODEL_OUT=$out xargs -P "${JOBS:-2}" -n 1 "$0" $how | tee "$out/results"
