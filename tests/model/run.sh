@@ -104,6 +104,9 @@ cache_crash              | cache | CRASHES=1 | -
 cache_crash_early        | cache | CRASHES=1 EARLY | -
 cache_removal            | cache | REMOVALS=1 | -
 cache_removal_early      | cache | REMOVALS=1 EARLY | -
+cache_crashes            | cache | CRASHES=2 FIRST_ROUNDS=0 | -
+cache_crash_removal      | cache | CRASHES=1 REMOVALS=1 FIRST_ROUNDS=0 | -
+cache_crash_removal_own  | cache | CRASHES=1 REMOVALS=1 ROUNDS=0 FIRST_ROUNDS=1 | -
 cache_lost               | cache | LOSSES=2 | -
 cache_lost_early         | cache | LOSSES=1 EARLY | -
 cache_version_late       | cache | VERSION_LATE CRASHES=1 | -
@@ -115,6 +118,9 @@ cache_fills_lost         | cache | FILLS=2 LOSSES=1 | - | deep
 cache_fills_removal      | cache | FILLS=2 REMOVALS=1 | - | deep
 cache_updates_removal    | cache | ROUNDS=2 REMOVALS=1 | - | deep
 cache_removals           | cache | REMOVALS=2 | - | deep
+cache_crash_evicts       | cache | CRASHES=1 EARLY EVICTS=1 | - | deep
+cache_crash_tags         | cache | CRASHES=1 TAGS | - | deep
+cache_removal_tags       | cache | REMOVALS=1 TAGS | - | deep
 cache_removal_lost       | cache | REMOVALS=1 LOSSES=1 | - | deep
 cache_crash_lost         | cache | CRASHES=1 LOSSES=1 | - | deep
 fresh_clocks             | fresh | LIMIT=9 | -
