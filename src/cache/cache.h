@@ -20,6 +20,7 @@
  * The rules. Each is in tests/model/cache.pml, R7's clocks in tests/model/fresh.pml. What stands in
  * capitals is the broken variant (BROKEN_...), for which spin finds the stale page, or, where that
  * is said, another thing. tests/model/README.md has the place of each in the models, and the row.
+ * Place in the code: R7 f to l are in fresh.c, each with its name. The others have no code yet.
  *
  * R1 A home keeps all updates that it was told of, whether a listed page depends on them or not
  *	a also those that touch no listed page: else the first fill, which is under way, is

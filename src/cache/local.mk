@@ -1,2 +1,5 @@
-# cache: coherent caching of dynamic pages: the protocol.
-EXTRA_DIST += src/cache/cache.h
+# libcache: coherent caching of dynamic pages: the protocol. libshared.a goes behind it.
+noinst_LIBRARIES += libcache.a
+libcache_a_SOURCES = \
+	src/cache/cache.h \
+	src/cache/fresh.c src/cache/fresh.h

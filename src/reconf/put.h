@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* put: append an operation to a step's output. For the protocols of src/reconf only. */
+/* put: append an operation to a step's output. For protocols only. */
 #ifndef RESEX_RECONF_PUT_H
 #define RESEX_RECONF_PUT_H
 
