@@ -85,7 +85,8 @@
  * R7 Who is a member stands in the database
  *	a who removed a member waits before it counts as out. NO_WAIT
  *	b who finds it out already waits, too: another host may have removed it just now.
- *	  OUT_AT_ONCE
+ *	  OUT_AT_ONCE. Both wait for the removal of this generation: a home may come back, and be
+ *	  removed again, between two looks. OUT_OF_EARLIER
  *	c a home that was out closes its words, and comes back as another generation.
  *	  REJOIN_AS_WAS
  *	d its words, log word and beat are 0 until its join has committed. OPEN_BEFORE_JOIN

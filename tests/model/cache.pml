@@ -194,8 +194,11 @@ byte copy_version, copy_snapshot;
 
 /* R4: acknowledged by each member, or out, and the wait is over */
 #define WAS_TOLD(u, h) (told[u] >> (h) & 1)
-#ifdef BROKEN_NO_WAIT
+#if defined(BROKEN_NO_WAIT)
 #define IS_OUT(h) (!in[h])
+#elif defined(BROKEN_OUT_OF_EARLIER)
+bool was_over[2]; /* the wait for any of its generations is over */
+#define IS_OUT(h) (!in[h] && was_over[h])
 #else
 #define IS_OUT(h) (!in[h] && over[h])
 #endif
@@ -712,7 +715,13 @@ end:	do
 		in[i] = false;
 		over[i] = false
 	   }
-	:: d_step { !in[i] && !over[i] -> over[i] = true } /* OVER */
+	:: d_step {
+		!in[i] && !over[i] -> /* OVER */
+#ifdef BROKEN_OUT_OF_EARLIER
+		was_over[i] = true;
+#endif
+		over[i] = true
+	   }
 #ifdef PROGRESS_ROW
 	:: d_step { is[i] == DEAD && !stays[i] -> stays[i] = true }
 	:: d_step {

@@ -201,6 +201,7 @@ cache_dropped_by_member  | cache | BROKEN_DROPPED_BY_MEMBER REMOVALS=1 | COHEREN
 cache_done_in_doubt      | cache | BROKEN_DONE_IN_DOUBT LOSSES=1 | COHERENT
 cache_no_wait            | cache | BROKEN_NO_WAIT REMOVALS=1 | COHERENT
 cache_out_at_once        | cache | BROKEN_OUT_AT_ONCE REMOVALS=1 | COHERENT
+cache_out_of_earlier     | cache | BROKEN_OUT_OF_EARLIER REMOVALS=2 | COHERENT
 cache_rejoin_as_was      | cache | BROKEN_REJOIN_AS_WAS REMOVALS=1 | COHERENT
 cache_open_before_join   | cache | BROKEN_OPEN_BEFORE_JOIN CRASHES=1 | COHERENT
 cache_end_untold         | cache | BROKEN_END_UNTOLD PROGRESS_ROW | PENDING
