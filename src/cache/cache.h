@@ -20,7 +20,8 @@
  * The rules. Each is in tests/model/cache.pml, R7's clocks in tests/model/fresh.pml. What stands in
  * capitals is the broken variant (BROKEN_...), for which spin finds the stale page, or, where that
  * is said, another thing. tests/model/README.md has the place of each in the models, and the row.
- * Place in the code: R7 f to l are in fresh.c, each with its name. The others have no code yet.
+ * Place in the code: R7 f to l are in fresh.c; R1 e, R4 a, b and d, R6 d, R7 a and b in update.c,
+ * whose owner keeps R5 by its transaction. Each has its name there. The others have no code yet.
  *
  * R1 A home keeps all updates that it was told of, whether a listed page depends on them or not
  *	a also those that touch no listed page: else the first fill, which is under way, is
@@ -176,15 +177,17 @@ static inline uint64_t cache_word_next(uint64_t word)
 }
 
 /*
- * An update's name: {fence 30, number 34}. The fence is that of its member's row at the broadcast;
- * numbers grow, also from one life of the member to the next, and an attempt that ended without
- * effect has used its own up. Names of one member are compared as numbers. 0: none.
+ * An update's name: {fence 30, number 34}, of one slot of an updater. The fence is that of its
+ * member's row at the broadcast. Numbers grow in one life of the member, and each join raises the
+ * fence: so names of a slot are compared as numbers. An attempt that ended without effect has used
+ * its own up. 0: none.
  *
- * A slot of an updater has one update at a time: its name, its epoch and its tags, which go to the
- * homes by message. Beside it is an ack word for each member: the name of the newest update of
- * the slot that this member has marked. A home changes it by CAS from what it read there to the
- * name (R4 b), and never to a smaller one. What a home has pending is by (member, slot). A message
- * with a newer name of the slot ends the one before, as its end would.
+ * A slot has one update at a time: its name, its epoch and its tags, which go to the homes by
+ * message. Beside it is an ack word for each member: the name of the newest update of the slot
+ * that this member has marked. A home changes it by CAS from what it read there to the name (R4 b),
+ * and never to a smaller one. It ignores messages with a smaller name. What a home has pending
+ * is by (member, slot). A message with a newer name of the slot ends the one before, as its end
+ * would.
  */
 static inline uint64_t cache_update_name(uint32_t fence, uint64_t number)
 {

@@ -2,4 +2,5 @@
 noinst_LIBRARIES += libcache.a
 libcache_a_SOURCES = \
 	src/cache/cache.h \
-	src/cache/fresh.c src/cache/fresh.h
+	src/cache/fresh.c src/cache/fresh.h \
+	src/cache/update.c src/cache/update.h
