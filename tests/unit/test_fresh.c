@@ -110,7 +110,7 @@ RIG_TEST(covers__answer_without_a_beat__nothing)
 {
 	struct rig *r = *state;
 
-	answered(r, 5000ll * MS, 1001 * MS);
+	answered(r, 5000LL * MS, 1001 * MS);
 	beat_is(r, 0, 1002 * MS);
 	assert_false(fresh_covers(&r->f, 3, at(1002 * MS)));
 }
@@ -121,12 +121,12 @@ RIG_TEST(covers__until_fresh_after_the_stamp_by_the_clock_before_the_question)
 	struct rig *r = *state;
 	const int64_t until = 1000 * MS + FRESH - 1;
 
-	answered(r, 5000ll * MS, 1090 * MS);
-	beat_is(r, 5000ll * MS, 1091 * MS);
+	answered(r, 5000LL * MS, 1090 * MS);
+	beat_is(r, 5000LL * MS, 1091 * MS);
 	assert_true(fresh_covers(&r->f, 3, at(until - 1)));
 	assert_false(fresh_covers(&r->f, 3, at(until)));
 	tick(r, 1095 * MS);
-	beat_is(r, 5020ll * MS, 1096 * MS);
+	beat_is(r, 5020LL * MS, 1096 * MS);
 	assert_true(fresh_covers(&r->f, 3, at(until - 1 + 20 * MS)));
 	assert_false(fresh_covers(&r->f, 3, at(until + 20 * MS)));
 }
@@ -143,11 +143,11 @@ RIG_TEST(covers__second_answer_that_is_late__no_less)
 {
 	struct rig *r = *state;
 
-	answered(r, 5000ll * MS, 1001 * MS);
-	beat_is(r, 5990ll * MS, 1995 * MS);
+	answered(r, 5000LL * MS, 1001 * MS);
+	beat_is(r, 5990LL * MS, 1995 * MS);
 	tell(r, rig_result(&r->send, STEP_DONE, 0, 3), 1996 * MS);
 	tick(r, 2001 * MS);
-	answered(r, 6090ll * MS, 2089 * MS);
+	answered(r, 6090LL * MS, 2089 * MS);
 	assert_true(fresh_covers(&r->f, 3, at(2089 * MS)));
 }
 
@@ -155,8 +155,8 @@ RIG_TEST(covers__first_beat_of_a_home_that_hung__nothing)
 {
 	struct rig *r = *state;
 
-	answered(r, 3600000ll * MS, 1001 * MS);
-	beat_is(r, 1000ll * MS, 1002 * MS);
+	answered(r, 3600000LL * MS, 1001 * MS);
+	beat_is(r, 1000LL * MS, 1002 * MS);
 	assert_false(fresh_covers(&r->f, 3, at(1002 * MS)));
 }
 
@@ -168,8 +168,8 @@ RIG_TEST(answer__to_an_earlier_question__is_ignored)
 	tell(r, rig_result(&r->send, STEP_DONE, 0, 3), 1001 * MS);
 	tick(r, 1000 * MS + FRESH);
 	assert_int_not_equal(r->f.question.serial, first);
-	answer_is(r, (struct fresh_answer){ FRESH_ANSWER, first, 5000ll * MS }, 1101 * MS);
-	beat_is(r, 5100ll * MS, 1102 * MS);
+	answer_is(r, (struct fresh_answer){ FRESH_ANSWER, first, 5000LL * MS }, 1101 * MS);
+	beat_is(r, 5100LL * MS, 1102 * MS);
 	assert_false(fresh_covers(&r->f, 3, at(1102 * MS)));
 }
 
@@ -177,9 +177,9 @@ RIG_TEST(answer__bad__is_ignored)
 {
 	struct rig *r = *state;
 	uint32_t serial = r->f.question.serial;
-	struct fresh_answer a = { FRESH_ANSWER, serial, 5000ll * MS };
+	struct fresh_answer a = { FRESH_ANSWER, serial, 5000LL * MS };
 
-	beat_is(r, 5000ll * MS, 1001 * MS);
+	beat_is(r, 5000LL * MS, 1001 * MS);
 	answer_is(r, (struct fresh_answer){ FRESH_QUESTION, serial, a.clock_ns }, 1002 * MS);
 	answer_is(r, (struct fresh_answer){ FRESH_ANSWER, serial, 0 }, 1002 * MS);
 	answer_is(r, (struct fresh_answer){ FRESH_ANSWER, serial, INT64_MIN }, 1002 * MS);
@@ -200,7 +200,7 @@ RIG_TEST(beat__of_no_clock__is_ignored)
 {
 	struct rig *r = *state;
 
-	answered(r, 5000ll * MS, 1001 * MS);
+	answered(r, 5000LL * MS, 1001 * MS);
 	beat_is(r, UINT64_MAX, 1002 * MS);
 	tick(r, 1010 * MS);
 	beat_is(r, (uint64_t)INT64_MAX, 1012 * MS);
@@ -212,8 +212,8 @@ RIG_TEST(link__newer__forgets_what_was_known)
 	struct rig *r = *state;
 	struct step_op old;
 
-	answered(r, 5000ll * MS, 1001 * MS);
-	beat_is(r, 5000ll * MS, 1002 * MS);
+	answered(r, 5000LL * MS, 1001 * MS);
+	beat_is(r, 5000LL * MS, 1002 * MS);
 	tick(r, 1012 * MS);
 	old = r->read;
 	assert_true(fresh_covers(&r->f, 3, at(1012 * MS)));
@@ -221,12 +221,12 @@ RIG_TEST(link__newer__forgets_what_was_known)
 	assert_false(fresh_covers(&r->f, 3, at(1013 * MS)));
 	assert_false(fresh_covers(&r->f, 4, at(1013 * MS)));
 	/* a beat of the older link says nothing of this one */
-	tell(r, rig_result(&old, STEP_DONE, 5000ll * MS, 3), 1014 * MS);
+	tell(r, rig_result(&old, STEP_DONE, 5000LL * MS, 3), 1014 * MS);
 	tell(r, rig_result(&r->send, STEP_DONE, 0, 3), 1014 * MS);
 	tick(r, 1030 * MS);
-	answered(r, 5000ll * MS, 1031 * MS);
+	answered(r, 5000LL * MS, 1031 * MS);
 	assert_false(fresh_covers(&r->f, 4, at(1031 * MS)));
-	beat_is(r, 5000ll * MS, 1032 * MS);
+	beat_is(r, 5000LL * MS, 1032 * MS);
 	assert_true(fresh_covers(&r->f, 4, at(1032 * MS)));
 	assert_false(fresh_covers(&r->f, 3, at(1032 * MS)));
 	/* nor does an answer of the older one */
@@ -234,9 +234,9 @@ RIG_TEST(link__newer__forgets_what_was_known)
 	tick(r, 1043 * MS);
 	tell(r, rig_result(&r->read, STEP_DONE, 0, 4), 1044 * MS);
 	tell(r, rig_link(HOME, 5), 1045 * MS);
-	beat_is(r, 5000ll * MS, 1046 * MS);
+	beat_is(r, 5000LL * MS, 1046 * MS);
 	assert_false(fresh_covers(&r->f, 5, at(1046 * MS)));
-	answered(r, 5000ll * MS, 1047 * MS);
+	answered(r, 5000LL * MS, 1047 * MS);
 	assert_true(fresh_covers(&r->f, 5, at(1047 * MS)));
 }
 
@@ -282,8 +282,8 @@ TEST_WITH(covers__clocks_that_drift__less_by_what_they_may_differ, setup_drifts,
 	/* 90 ms after the answer, 10 % each way: 2 x 0.1 / 0.9 of that is 20 ms */
 	const int64_t until = 1000 * MS + 90 * MS - 20 * MS + FRESH - 1;
 
-	answered(r, 5000ll * MS, 1001 * MS);
-	beat_is(r, 5090ll * MS, 1091 * MS);
+	answered(r, 5000LL * MS, 1001 * MS);
+	beat_is(r, 5090LL * MS, 1091 * MS);
 	assert_true(fresh_covers(&r->f, 3, at(until - 1)));
 	assert_false(fresh_covers(&r->f, 3, at(until)));
 }
@@ -293,8 +293,8 @@ TEST_WITH(covers__clocks_that_drift__also_for_a_stamp_before_the_answer, setup_d
 	struct rig *r = *state;
 	const int64_t until = 1000 * MS - 45 * MS - 10 * MS + FRESH - 1;
 
-	beat_is(r, 4955ll * MS, 1001 * MS);
-	answered(r, 5000ll * MS, 1002 * MS);
+	beat_is(r, 4955LL * MS, 1001 * MS);
+	answered(r, 5000LL * MS, 1002 * MS);
 	assert_true(fresh_covers(&r->f, 3, at(until - 1)));
 	assert_false(fresh_covers(&r->f, 3, at(until)));
 }
