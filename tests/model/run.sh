@@ -126,6 +126,7 @@ cache_crash_lost         | cache | CRASHES=1 LOSSES=1 | - | deep
 fresh_clocks             | fresh | LIMIT=9 | -
 fresh_long               | fresh | LIMIT=11 | - | deep
 fresh_asks               | fresh | LIMIT=7 ASKS=2 | - | deep
+fresh_vary               | fresh | VARY LIMIT=5 | - | deep
 lock_hold_from_result    | lock | BROKEN_HOLD_FROM_RESULT | EFFECT
 lock_lease_unchecked     | lock | BROKEN_LEASE_UNCHECKED | EFFECT
 lock_no_break_drift      | lock | BROKEN_NO_BREAK_DRIFT | EFFECT
