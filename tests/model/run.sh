@@ -362,9 +362,10 @@ one() {
 input() {
 	spin -V
 	"${CC:-gcc}" --version
-	sed '/^table() {/,/^}/d' "$here/run.sh"
+	sed '/^table() {/,/^}/d; /^report_of() {/,/^}/d; /^#/d' "$here/run.sh"
 	row "$1" 3
 	row "$1" 4
+	report_of "$(row "$1" 4)"
 	# shellcheck disable=SC2046
 	"${CC:-gcc}" -E -P -x c $(row "$1" 3 | sed 's/[^ ][^ ]*/-D&/g') "$here/$(row "$1" 2).pml"
 }
