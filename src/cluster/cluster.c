@@ -624,7 +624,9 @@ static void note_damage(const struct cluster *c, const char *state_dir)
 		guests_event(
 			c->guests, clock_wall_ns(), "", "reconf",
 			"%s/nodes is damaged: the nodes of this host are in no service, and go on "
-			"as before; balancers in mode act adopt them, or resex move does",
+			"as before; balancers in mode act adopt them (of kind switch only if it is "
+			"known "
+			"for what they are prepared), or resex move does",
 			state_dir);
 }
 

@@ -86,23 +86,27 @@ static const char *state_dir(const struct roles *r)
  * In the file a service is the id of a word; 0: not known. The epoch is role.from. 0, also without
  * a file that counts: then file[] is all 0.
  */
-static int load(const struct roles *r, uint64_t *file, struct conf_error *e)
+static int load(const struct roles *r, bool starts, uint64_t *file, struct conf_error *e)
 {
 	int rc = nodes_file_load(state_dir(r), NODES_FILE_ROLES, file);
 
 	if (!rc)
 		return 0;
 	memset(file, 0, REGION_NODES_MAX * sizeof(*file));
-	if (rc == -EINVAL)
-		guests_event(r->gs, clock_wall_ns(), "", "reconf",
-			     "%s/roles is damaged: what the nodes of kind switch serve is not "
-			     "known, so the program of each is asked first",
-			     state_dir(r));
-	if (rc == -EINVAL || rc == -ENOENT)
+	if (rc == -ENOENT)
 		return 0;
-	conf_error_set(e, conf_exit(rc), "cluster: %s/roles cannot be read: %s", state_dir(r),
-		       strerror(-rc));
-	return rc;
+	if (rc != -EINVAL && starts) {
+		conf_error_set(e, conf_exit(rc), "cluster: %s/roles cannot be read: %s",
+			       state_dir(r), strerror(-rc));
+		return rc;
+	}
+	guests_event(
+		r->gs, clock_wall_ns(), "", "reconf",
+		"%s/roles %s%s: what nodes of kind switch serve is not known, so the program of "
+		"each is asked first",
+		state_dir(r), rc == -EINVAL ? "is damaged" : "cannot be read: ",
+		rc == -EINVAL ? "" : strerror(-rc));
+	return 0;
 }
 
 /* Of conf->node[place]; NULL: it is not a node of this host, or of kind both. */
@@ -114,8 +118,11 @@ static const struct role_node *find_node(const struct roles *r, uint32_t place)
 	return NULL;
 }
 
-/* Those that are not open yet. The file is read only if there is one. */
-static int open_nodes(struct roles *r, struct conf_error *e)
+/*
+ * Those that are not open yet. The file is read only if there is one. A file that cannot be read
+ * ends the start; but at a reload the other nodes and their hooks go on.
+ */
+static int open_nodes(struct roles *r, bool starts, struct conf_error *e)
 {
 	const struct cluster_node *n = NULL;
 	uint64_t file[REGION_NODES_MAX];
@@ -126,7 +133,7 @@ static int open_nodes(struct roles *r, struct conf_error *e)
 		if (n->kind != CLUSTER_NODE_SWITCH || find_node(r, (uint32_t)(n - r->conf->node)))
 			continue;
 		if (!loaded)
-			rc = load(r, file, e);
+			rc = load(r, starts, file, e);
 		loaded = true;
 		if (!rc)
 			rc = open_node(r, n, file[n->number]);
@@ -158,7 +165,7 @@ int roles_open(struct roles **out, const struct cluster_conf *conf, struct guest
 {
 	int rc = make(out, conf, gs, x, e);
 
-	return !rc && conf->reconf.given ? open_nodes(*out, e) : rc;
+	return !rc && conf->reconf.given ? open_nodes(*out, true, e) : rc;
 }
 
 void roles_close(struct roles *r)
@@ -201,7 +208,7 @@ int roles_reload(struct roles **at, const struct cluster_conf *conf, struct conf
 	keep_same(r, was);
 	roles_close(was);
 	*at = r;
-	return conf->reconf.given ? open_nodes(r, e) : 0;
+	return conf->reconf.given ? open_nodes(r, false, e) : 0;
 }
 
 /* --- the file -------------------------------------------------------------------------------- */
@@ -360,7 +367,8 @@ static void tell_phase(struct roles *r, struct role_node *n, int64_t wall_ns)
 	else if (phase == ROLE_SWITCHES)
 		guests_event(r->gs, wall_ns, "", "reconf", "the hook prepares node %s for %s", node,
 			     service_name(r, n->role.target));
-	else if (phase == ROLE_WAITS && (n->told == ROLE_SWITCHES || n->told == ROLE_CHECKS))
+	else if (phase == ROLE_WAITS && *n->note &&
+		 (n->told == ROLE_SWITCHES || n->told == ROLE_CHECKS))
 		guests_event(r->gs, wall_ns, "", "reconf", "node %s is not ready: %s", node,
 			     n->note);
 	n->told = phase;

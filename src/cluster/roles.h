@@ -30,7 +30,8 @@ void roles_close(struct roles *r);
 /*
  * conf is in force from now on; the settings before must still be there. A node whose role is the
  * same by cluster_same_role() keeps all of its state, and its hook goes on; the others begin anew,
- * by the file "roles". Errors as of roles_open.
+ * by the file "roles". If that cannot be read, an event says so, and their programs are asked what
+ * they serve. 0, or -ENOMEM and e.
  */
 int roles_reload(struct roles **r, const struct cluster_conf *conf, struct conf_error *e);
 

@@ -373,6 +373,26 @@ RIG_TEST(hook__of_other_settings__is_called_again)
 	assert_true(!serves(mb) && calls_of(s, "switch") == 2);
 }
 
+/* The program says what the node serves. Nobody waits for a node whose host has given up. */
+RIG_TEST(role__that_cannot_be_read_at_a_reload__is_asked_of_the_program)
+{
+	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),
+			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
+	struct sites *s = open_switch(state, "3601s");
+	char path[512];
+
+	hook_until(s, serves(mb) && is_phase(s, 1, "ready"));
+	snprintf(path, sizeof(path), "%s/roles", s->at[3].g->dir.path);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink("roles", path), 0);
+	reload_host(s, 3, MOVED, "100ms", "3599s");
+	hook_until(s, calls_of(s, "check n3 - mail") == 2 && in_file(s, 255));
+	assert_int_equal(events_of(s, 3, "roles cannot be read: Too many levels of"), 1);
+	assert_false(was_called(s, "switch"));
+	move_to(s, 2, 0);
+	hook_until(s, serves(be) && is_phase(s, 1, "ready"));
+}
+
 /* It needs no preparation any more; then it does again, and what it serves is known. */
 RIG_TEST(hook__of_a_node_that_is_of_kind_both_now__is_killed)
 {
