@@ -3,10 +3,10 @@
  * cache: dynamic pages are cached, and none is served stale. A reply out of the cache is what the
  * database would answer at the moment of the READ that verified it.
  *
- * Who takes part. Application servers compute pages, each of which has tags: what it depends on.
+ * The hosts. Application servers compute pages, each of which has tags: what it depends on.
  * They are the *members*. Each member is an *updater* of its application's updates, and the *home*
  * of some pages: it has their version words. Proxies keep the copies. The database is the arbiter
- * of what is committed and of who is a member.
+ * of what is committed, and of which hosts are members.
  *
  *	fill    READ the version word and the log word of the page's home; BEGIN, which takes the
  *	        snapshot; compute; ask the home to *register* the page; if it did, the proxy
@@ -17,9 +17,9 @@
  *	        CAS; then the transaction; when it has ended, tell the homes. They keep it in
  *	        their *log*
  *
- * The rules. Each is in tests/model/cache.pml, R7's clocks in tests/model/fresh.pml. What stands in
- * capitals is the broken variant (BROKEN_...), for which spin finds the stale page, or, where that
- * is said, another thing. tests/model/README.md has the place of each in the models, and the row.
+ * The rules. Each is in tests/model/cache.pml, R7's clocks in tests/model/fresh.pml. A name in
+ * capitals is the broken variant (BROKEN_...). For it spin finds a stale page, or the violated
+ * property in parentheses. tests/model/README.md has the place of each in the models, and the row.
  * Place in the code: R7 f to l are in fresh.c; R1 e, R4 a, b and d, R6 d, R7 a and b in update.c,
  * whose owner keeps R5 by its transaction. Each has its name there. The others have no code yet.
  *
@@ -45,8 +45,8 @@
  *	  UNSEEN_IGNORED
  *	g so is what this home has no log of: the snapshot must see the transaction by which the
  *	  home joined (JOIN_UNSEEN), and the newest that the log has forgotten
- *	h of updates that were dropped by R6 nobody knows the transaction: the snapshot must see
- *	  the one that raised the row. DROPPED_UNSEEN
+ *	h the transactions of updates that R6 dropped are not known: the snapshot must see the one
+ *	  that raised the row. DROPPED_UNSEEN
  *	i one step: a mark between check and list finds nothing to move. REGISTERS_IN_TWO_STEPS
  *	j only what was registered is stored. STORED_UNREGISTERED
  *   With a database that tells what a snapshot sees, f to h alone suffice. With one that does not
@@ -69,13 +69,13 @@
  *	  EPOCH_UNCHECKED
  *	b the own row is that of the broadcast: else homes have dropped the update (R6).
  *	  ROW_UNCHECKED
- *	c both stay so until the end. FOR KEY SHARE does not stop who raises them: EPOCH_KEY_SHARE,
- *	  ROW_KEY_SHARE
+ *	c both stay so until the end. FOR KEY SHARE does not stop a host that raises them:
+ *	  EPOCH_KEY_SHARE, ROW_KEY_SHARE
  *	d a transaction whose client is gone or hangs ends in bounded time
- *	  (idle_in_transaction_session_timeout, keepalives): else who raises the row waits for
- *	  ever. TX_KEPT (WRITES)
- * R6 Who wants to forget updates first raises a row, which waits for transactions under way
- *	a who joins or comes back raises the epoch, and its own row. JOIN_UNRAISED
+ *	  (idle_in_transaction_session_timeout, keepalives): else a host that raises the row waits
+ *	  for ever. TX_KEPT (WRITES)
+ * R6 A host that wants to forget updates first raises a row, which waits for transactions under way
+ *	a a host that joins or comes back raises the epoch, and its own row. JOIN_UNRAISED
  *	b the pending updates of an updater are dropped after its row was raised.
  *	  DROPPED_UNRAISED
  *	c only those of the fences below: not those that it has begun since. DROPPED_BY_MEMBER
@@ -83,9 +83,9 @@
  *	  connection, look, and only then tell the homes. DONE_IN_DOUBT
  *	e it is resolved (DOUBT_KEPT: WRITES), and what a look shows as dead is dropped
  *	  (DEAD_KEPT: PENDING)
- * R7 Who is a member stands in the database
- *	a who removed a member waits before it counts as out. NO_WAIT
- *	b who finds it out already waits, too: another host may have removed it just now.
+ * R7 The database says which hosts are members
+ *	a a host that removed a member waits before it counts it as out. NO_WAIT
+ *	b a host that finds it out already waits, too: another one may have removed it just now.
  *	  OUT_AT_ONCE. Both wait for the removal of this generation: a home may come back, and be
  *	  removed again, between two looks. OUT_OF_EARLIER
  *	c a home that was out closes its words, and comes back as another generation.
@@ -113,10 +113,10 @@
  *	      that, also not that for the longest look: the home may hang between its look and
  *	      its store, which it cannot notice. A difference that was asked for is a lower bound,
  *	      however late the answer: no beat is dated too late, and no look is too long.
- *	R7 k  (1 + drift) covers the clock of who waits alone. The proxy's may be slow by as much
+ *	R7 k  (1 + drift) covers the clock of the waiting host alone. The proxy's may be slow by as much
  *	      (WAIT_ONE_DRIFT).
  *	R2 g, h  "Not visible in the snapshot" needs a list of updates. A home that came back has
- *	      none of those before, and of dropped ones nobody knows the transaction.
+ *	      none of those before, and the transactions of dropped ones are not known.
  *	R1 d  The log word needs the generation, as versions do (R3 b).
  *	R5 b, R6 d  A member's row has a *fence* beside its generation. An updater in doubt raises
  *	      that alone: otherwise it would lose all pages that it is the home of.
@@ -201,11 +201,11 @@ static inline uint32_t cache_update_fence(uint64_t name)
 
 /*
  * In the database. epoch: one row, + 1 at each join. A member's row: {number, generation, fence,
- * in}; generation + 1 at each join, fence + 1 whenever the row is raised, by whom ever. A row of an
+ * in}; generation + 1 at each join, fence + 1 whenever any host raises the row. A row of an
  * update: {member, slot, name, transaction}, written by its own transaction: R6 d looks there.
  *
  * The beat: 64 bits, the home's CLOCK_BOOTTIME in ns before the look that found it a member with
  * its generation (R7 f, g). 0: none yet. It is one word, so that it is read whole. The home's CPU
- * writes it, and nobody changes it by an atomic.
+ * writes it, and no atomic changes it.
  */
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fresh: is a home of cached pages still a member? The proxy's side, the home's, and the wait of
- * who removed it: R7 f to l of cache.h, which has the timeline and the proof.
+ * the host that removed it: R7 f to l of cache.h, which has the timeline and the proof.
  *
  * The proxy READs the home's beat once a check, in the background, and asks for the home's clock:
  * a message, which the home answers with another. What it knows holds on one link. fresh_covers
@@ -70,7 +70,7 @@ struct mono fresh_due(const struct fresh *f);
  */
 bool fresh_covers(const struct fresh *f, uint32_t link, struct mono completed);
 
-/* How long who removed a home waits, by its own clock, since it knows that the row is raised. */
+/* How long a host that removed a home waits, by its own clock, from when it knows of the removal. */
 int64_t fresh_wait_ns(int64_t fresh_ns, uint32_t drift_ppm);
 
 /* The home's side: its beat. */

@@ -17,11 +17,11 @@ void update_init(struct update *u, const struct update_conf *c)
 	u->conf = *c;
 }
 
-/* --- who has agreed ------------------------------------------------------------ */
+/* --- which homes have agreed ------------------------------------------------------------ */
 
 /*
- * R7 a, b: whoever removed it, and whenever: out counts from when this host first saw it, of this
- * generation.
+ * R7 a, b: it does not matter which host removed it, or when: out counts from when this host first
+ * saw it, of this generation.
  */
 static void note_outs(struct update *u, const struct update_look *look, struct mono now)
 {
@@ -86,7 +86,7 @@ static void looked(struct update *u, const struct update_look *look, struct mono
 		u->state = UPDATE_LOOKS;
 	if (u->state == UPDATE_LOOKS && hostset_has(&look->members, u->conf.self))
 		broadcast(u, look, now);
-	else if (u->state == UPDATE_TELLS) /* who is out forgets it */
+	else if (u->state == UPDATE_TELLS) /* a home that is out forgets it */
 		u->todo = hostset_both(&u->todo, &look->members);
 }
 
@@ -126,7 +126,7 @@ static void ask(struct update *u, const struct step_event *ev, struct mono now)
 	else if (ev->what == UPDATE_FAILED && commits)
 		end(u, UPDATE_REFUSED, 0, now);
 	else if (ev->what == UPDATE_UNKNOWN && commits)
-		u->state = UPDATE_DOUBT; /* R6 d: nobody is told before it is resolved */
+		u->state = UPDATE_DOUBT; /* R6 d: no home is told before it is resolved */
 }
 
 /* --- results ------------------------------------------------------------------- */

@@ -20,7 +20,7 @@
  * A copy is the position of its snapshot in the order of commits.
  *   EARLY   the snapshot may be older than the fill's READs, as that of a pooled transaction or of
  *           a replica that lags. The home can ask which commits it sees. Fills carry no number.
- *   (none)  it is younger, and nobody knows what it sees (SQLite). The number of the log protects.
+ *   (none)  it is younger, and it is not known what it sees (SQLite). The number of the log protects.
  *   TAGS    some updates do not touch the page; the log keeps the newest ended update alone
  *
  * Properties:
@@ -239,7 +239,7 @@ byte acks[2];
 #define ROW_IS_FREE(u) (!LOCKS_ROW(u))
 #endif
 
-/* R6: who is raised */
+/* R6: which row is raised */
 #ifdef BROKEN_JOIN_UNRAISED
 #define RAISE_EPOCH skip
 #else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fresh: how long a proxy uses the words of a home, and how long who removed the home waits
+ * fresh: how long a proxy uses the words of a home, and how long the host that removed it waits
  * (rule R7 of src/cache/cache.h). README.md maps rules to the model.
  *
- * One life of one home, one proxy, the database and who removes the home. A tick may come at any
- * step, and each process may pause at any step: the home between its clock, its look in the
+ * One life of one home, one proxy, the database and the host that removes the home. A tick may come
+ * at any step, and each process may pause at any step: the home between its clock, its look in the
  * database and its store, the proxy between its clock, its question and the answer. So a home that
  * hangs or is cut off is a home that makes no step.
  *
@@ -46,7 +46,7 @@ byte rate[2] = 3; /* of the proxy's clock, of the home's */
 #endif
 byte proxy_clock, home_clock;
 
-/* The database, and who removed the home. */
+/* The database, and the host that removed the home. */
 bool in = true;
 byte left = WAIT_TICKS; /* of the wait */
 #define OVER (!in && left == 0)
