@@ -70,7 +70,7 @@ struct mono fresh_due(const struct fresh *f);
  */
 bool fresh_covers(const struct fresh *f, uint32_t link, struct mono completed);
 
-/* How long a host that removed a home waits, by its own clock, from when it knows of the removal. */
+/* How long a host that removed a home waits, by its own clock, once it knows of the removal. */
 int64_t fresh_wait_ns(int64_t fresh_ns, uint32_t drift_ppm);
 
 /* The home's side: its beat. */
