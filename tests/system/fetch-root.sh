@@ -10,6 +10,9 @@ packages+=,rdma-core,ibverbs-utils,ibverbs-providers,perftest,librdmacm1,libibve
 packages+=,iproute2,busybox-static,kmod
 packages=${2:-$packages}
 
+mkdir -p "$(dirname "$root")"
+exec 9>"$root.lock"
+flock 9 # two scenarios may begin at once
 [ "$(cat "$root/.complete" 2>/dev/null)" = "$packages" ] && exit 0
 
 # Debian's own sources as apt knows them, whichever files they stand in; not those of others.
