@@ -20,8 +20,10 @@
  * The rules. Each is in tests/model/cache.pml, R7's clocks in tests/model/fresh.pml. A name in
  * capitals is the broken variant (BROKEN_...). For it spin finds a stale page, or the violated
  * property in parentheses. tests/model/README.md has the place of each in the models, and the row.
- * Place in the code: R7 f to l are in fresh.c; R1 e, R4 a, b and d, R6 d, R7 a and b in update.c,
- * whose owner keeps R5 by its transaction. Each has its name there. The others have no code yet.
+ * Place in the code. Each has its name there. The others have no code yet.
+ *	fresh.c   R7 f to l
+ *	home.c    R1 a to d, R2 b to i, R3, R4 b and c, R6 b and c, R7 c and d
+ *	update.c  R1 e, R4 a, b and d, R6 d, R7 a and b. Its owner keeps R5 by its transaction
  *
  * R1 A home keeps all updates that it was told of, whether a listed page depends on them or not
  *	a also those that touch no listed page: else the first fill, which is under way, is
@@ -44,7 +46,8 @@
  *	  number proves nothing. Refused: such an update is not visible in the snapshot.
  *	  UNSEEN_IGNORED
  *	g so is what this home has no log of: the snapshot must see the transaction by which the
- *	  home joined (JOIN_UNSEEN), and the newest that the log has forgotten
+ *	  home joined (JOIN_UNSEEN), and all up to the highest number that the log has forgotten.
+ *	  In the models commits are in the order of their numbers; in a database they are not
  *	h the transactions of updates that R6 dropped are not known: the snapshot must see the one
  *	  that raised the row. DROPPED_UNSEEN
  *	i one step: a mark between check and list finds nothing to move. REGISTERS_IN_TWO_STEPS
@@ -113,8 +116,8 @@
  *	      that, also not that for the longest look: the home may hang between its look and
  *	      its store, which it cannot notice. A difference that was asked for is a lower bound,
  *	      however late the answer: no beat is dated too late, and no look is too long.
- *	R7 k  (1 + drift) covers the clock of the waiting host alone. The proxy's may be slow by as much
- *	      (WAIT_ONE_DRIFT).
+ *	R7 k  (1 + drift) covers the clock of the waiting host alone. The proxy's may be slow by
+ *	      as much (WAIT_ONE_DRIFT).
  *	R2 g, h  "Not visible in the snapshot" needs a list of updates. A home that came back has
  *	      none of those before, and the transactions of dropped ones are not known.
  *	R1 d  The log word needs the generation, as versions do (R3 b).
@@ -187,7 +190,9 @@ static inline uint64_t cache_word_next(uint64_t word)
  * that this member has marked. A home changes it by CAS from what it read there to the name (R4 b),
  * and never to a smaller one. It ignores messages with a smaller name. What a home has pending
  * is by (member, slot). A message with a newer name of the slot ends the one before, as its end
- * would.
+ * would. What a snapshot must see then is in the message, if the fence is the same: the newest of
+ * the slot that committed. Of another fence, it is the transaction that raised the row, which a
+ * look finds.
  */
 static inline uint64_t cache_update_name(uint32_t fence, uint64_t number)
 {

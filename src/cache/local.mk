@@ -3,4 +3,5 @@ noinst_LIBRARIES += libcache.a
 libcache_a_SOURCES = \
 	src/cache/cache.h \
 	src/cache/fresh.c src/cache/fresh.h \
+	src/cache/home.c src/cache/home.h \
 	src/cache/update.c src/cache/update.h

@@ -96,6 +96,8 @@ static void end(struct update *u, enum update_result result, uint64_t transactio
 	u->state = UPDATE_TELLS;
 	u->result = result;
 	u->transaction = transaction;
+	if (transaction)
+		u->committed = transaction;
 	u->todo = u->told;
 	u->built = false;
 	u->next_send = now;
@@ -194,7 +196,7 @@ static void build(struct update *u)
 	u->message.kind = u->state == UPDATE_ACKS ? UPDATE_MARK : UPDATE_END;
 	u->message.slot = u->conf.slot;
 	u->message.name = u->name;
-	u->message.transaction = u->state == UPDATE_ACKS ? 0 : u->transaction;
+	u->message.transaction = u->state == UPDATE_ACKS ? u->committed : u->transaction;
 	u->round = (u->round + 1) % UPDATE_ROUNDS;
 	u->built = true;
 }

@@ -40,9 +40,13 @@ enum {
 struct update_message {
 	uint32_t kind;
 	uint16_t slot;
-	uint16_t tags; /* MARK: valid ones, >= 1 */
+	uint16_t tags; /* valid ones, >= 1; of END, too */
 	uint64_t name; /* cache.h */
-	/* END: the transaction that committed, by the database's number; 0: without effect */
+	/*
+	 * END: the transaction that committed, by the database's number; 0: without effect.
+	 * MARK: of the newest update of the slot that committed in this life of the member;
+	 * 0: none. By it a home that got no END knows what a snapshot must see.
+	 */
 	uint64_t transaction;
 	uint64_t tag[UPDATE_TAGS_MAX]; /* hashes: two of one hash only cost a miss */
 };
@@ -111,6 +115,7 @@ struct update {
 	struct mono out_since[UPDATE_HOSTS];
 	uint32_t out_generation[UPDATE_HOSTS];
 	uint64_t transaction; /* TELLS */
+	uint64_t committed;   /* that of the newest update that had effect */
 	struct mono next_read, next_send;
 	struct update_message message; /* unchanged while a SEND is outstanding */
 };

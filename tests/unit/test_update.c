@@ -334,6 +334,28 @@ RIG_TEST(commit__done__tells_all_and_rests)
 	assert_int_equal(update_result(&r->u), UPDATE_DONE);
 }
 
+RIG_TEST(mark__the_one_before_committed__says_so)
+{
+	struct rig *r = *state;
+	const uint64_t transaction = 4711;
+
+	commits(r);
+	assert_int_equal(r->sent.transaction, 0);
+	answer(r, UPDATE_COMMITTED, &transaction);
+	assert_int_equal(r->sent.tags, 2);
+	for (uint16_t h = 1; h <= 3; h++)
+		ends_send(r, h, STEP_DONE);
+	commits(r);
+	assert_int_equal(r->sent.kind, UPDATE_MARK);
+	assert_int_equal(r->sent.transaction, 4711);
+	answer(r, UPDATE_FAILED, NULL);
+	assert_int_equal(r->sent.transaction, 0);
+	for (uint16_t h = 1; h <= 3; h++)
+		ends_send(r, h, STEP_DONE);
+	broadcasts(r);
+	assert_int_equal(r->sent.transaction, 4711);
+}
+
 RIG_TEST(commit__statements_refused__tells_that_it_had_no_effect)
 {
 	struct rig *r = *state;
