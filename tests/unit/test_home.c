@@ -83,9 +83,9 @@ static struct rig *begin(const struct home_conf *c)
 	assert_true(r->block && r->words && home_init(&r->h, &mine, r->block));
 	r->room = STEP_OPS_MAX;
 	r->now = 1000 * MS;
-	for (uint16_t i = 1; i <= MEMBERS; i++) {
+	for (uint32_t i = 1; i <= MEMBERS; i++) {
 		r->fence[i] = 8;
-		tell(r, rig_link(i, 7));
+		tell(r, rig_link((uint16_t)i, 7));
 	}
 	home_join(&r->h);
 	assert_true(home_open(&r->h, 5, 100));
@@ -709,8 +709,8 @@ static void chaos_fill(struct chaos *x, int step)
 				.tag = c->tag };
 	if (home_register(&x->r->h, &f) != HOME_REGISTERED)
 		return;
-	for (uint16_t h = 2; h <= MEMBERS; h++)
-		for (uint16_t s = 0; s < SLOTS; s++)
+	for (uint32_t h = 2; h <= MEMBERS; h++)
+		for (uint32_t s = 0; s < SLOTS; s++)
 			prop_assert(&x->p, step, !meets(c, &x->under_way[h][s]));
 	x->n++;
 }
