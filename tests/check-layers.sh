@@ -59,6 +59,7 @@ src/reconf/hook.h      src/core/units.h @pure
 src/reconf/hook_guest* src/reconf/hook.h src/reconf/hook_guest.h src/hv/hv.h resex/guest_abi.h src/util/utf8.h @libc
 src/reconf/hook_exec*  src/reconf/hook.h src/reconf/hook_exec.h src/util/utf8.h @libc spawn.h
 src/reconf/*           src/reconf/ !src/reconf/act.h !src/reconf/act_agent.h !src/reconf/act_haproxy.h !src/reconf/haproxy_text.h src/core/hostset.h src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
+src/cache/fill*         src/cache/fill.h src/cache/home.h src/cache/cache.h src/reconf/step.h src/reconf/put.h @pure
 src/cache/fresh*       src/cache/fresh.h src/core/units.h src/reconf/step.h src/reconf/put.h src/shared/lease.h @pure
 src/cache/home*        src/cache/home.h src/cache/update.h src/cache/cache.h src/core/hostset.h src/reconf/step.h src/reconf/put.h @pure
 src/cache/update*      src/cache/update.h src/cache/cache.h src/core/hostset.h src/reconf/step.h src/reconf/put.h @pure

@@ -21,6 +21,7 @@
  * capitals is the broken variant (BROKEN_...). For it spin finds a stale page, or the violated
  * property in parentheses. tests/model/README.md has the place of each in the models, and the row.
  * Place in the code. Each has its name there. The others have no code yet.
+ *	fill.c    R2 a and j, R7 l. Its owner begins its transaction when fill_state says so
  *	fresh.c   R7 f to l
  *	home.c    R1 a to d, R2 b to i, R3, R4 b and c, R6 b and c, R7 c and d
  *	update.c  R1 e, R4 a, b and d, R6 d, R7 a and b. Its owner keeps R5 by its transaction

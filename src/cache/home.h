@@ -95,6 +95,41 @@ enum home_refusal {
 	HOME_FULL,	  /* no room for the list: evict one */
 };
 
+#define HOME_REQUEST 0x52435852u /* "RXCR": register this fill */
+#define HOME_ANSWER  0x44435852u /* "RXCD": it is registered, or why not */
+
+/* Numbers in a request: 64 tags leave room for 57 running transactions. */
+enum { HOME_NUMBERS_MAX = 121 };
+
+/* A fill of another host, as in struct home_fill. Little-endian, as all that hosts share. */
+struct home_request {
+	uint32_t kind;
+	uint32_t number; /* number and serial name the fill; both come back in the answer */
+	uint64_t serial;
+	uint32_t word;
+	uint16_t tags;
+	uint16_t running;
+	uint64_t version;
+	uint64_t log;
+	uint64_t oldest; /* of the snapshot; 0: there is none, and next and running are 0 */
+	uint64_t next;
+	uint64_t list[HOME_NUMBERS_MAX]; /* the tags, then the running transactions; no more */
+};
+
+static inline uint32_t home_request_bytes(uint32_t tags, uint32_t running)
+{
+	return (uint32_t)offsetof(struct home_request, list) + 8 * (tags + running);
+}
+
+struct home_answer {
+	uint32_t kind;
+	uint32_t number;
+	uint64_t serial;
+	uint64_t version; /* the word, as it is now; of HOME_BAD 0 */
+	uint32_t refusal; /* enum home_refusal */
+	uint32_t zero;
+};
+
 enum home_state { HOME_OUT, HOME_JOINS, HOME_OPEN };
 
 /* One slot of an updater. */
@@ -178,6 +213,11 @@ struct mono home_due(const struct home *h);
 
 /* R2 i: registers the fill, or says why not, in one step. */
 enum home_refusal home_register(struct home *h, const struct home_fill *f);
+/*
+ * The same for a fill of another host, whose request came as a STEP_MESSAGE. The owner SENDs the
+ * answer to ev->host. false: there is none, for the message is no request.
+ */
+bool home_reply(struct home *h, const struct step_event *ev, struct home_answer *answer);
 /* R3 a: moves the word, then forgets its list. */
 void home_evict(struct home *h, uint32_t word);
 
