@@ -30,8 +30,8 @@
  *	a also those that touch no listed page: else the first fill, which is under way, is
  *	  registered under a version that never moved. KEPT_IF_LISTED
  *	b a mark moves the version of each listed page that the update touches. UNMOVED
- *	c ended ones, too, in the log: else a fill whose snapshot is older than the commit is
- *	  registered when the update is no longer pending. ENDED_FORGOTTEN
+ *	c ended ones, too, in the log. Else the home forgets an update when it ends, and then
+ *	  registers a fill whose snapshot is older than the commit. ENDED_FORGOTTEN
  *	d the log word begins above those of all earlier lives of the home: else a fill that read
  *	  it of one life and the version of the next finds the same number. NUMBER_FROM_ZERO
  *	e an updater tells how an update ended, also one without effect: else it is pending for
@@ -56,8 +56,9 @@
  *   With a database that tells what a snapshot sees, f to h alone suffice. With one that does not
  *   (SQLite), a, d and e do, and the application begins its transaction after the READs.
  *   No rule: the version word may be READ after the snapshot, and a fill whose version has moved
- *   may be registered. The models find no harm (rows cache_version_late and ..._unchecked): that
- *   copy is under a word that is no longer there. It is refused, for it would be listed in vain.
+ *   may be registered. The models find no harm (rows cache_version_late and ..._unchecked): the
+ *   home has moved on from that word, so no hit finds the copy. The home refuses such a fill all the
+ *   same: its list would only take room.
  * R3 A version word never comes back
  *	a a list is forgotten only after its version moved. EVICTED_SILENTLY
  *	b the words of a home begin above those of its earlier lives. VERSIONS_FROM_ZERO
@@ -174,7 +175,7 @@ static inline uint64_t cache_word_count(uint64_t word)
 	return word & CACHE_COUNT_MAX;
 }
 
-/* R1 b, R3: what follows this word. It stays when there is no next one. */
+/* R1 b, R3: the next word. The last word, at CACHE_COUNT_MAX, is followed by itself. */
 static inline uint64_t cache_word_next(uint64_t word)
 {
 	return cache_word_count(word) < CACHE_COUNT_MAX ? word + 1 : word;

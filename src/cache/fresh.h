@@ -85,7 +85,7 @@ void fresh_look(struct fresh_beat *b, struct mono now);
  * stored as the beat; 0: store none.
  */
 uint64_t fresh_found(struct fresh_beat *b, bool member);
-/* false: the message is no question. now: read after the message came. */
+/* Returns false if the message is not a question. now: the clock, read after the message came. */
 bool fresh_reply(const void *message, uint32_t len, struct mono now, struct fresh_answer *answer);
 
 #endif

@@ -215,7 +215,7 @@ struct mono home_due(const struct home *h);
 enum home_refusal home_register(struct home *h, const struct home_fill *f);
 /*
  * The same for a fill of another host, whose request came as a STEP_MESSAGE. The owner SENDs the
- * answer to ev->host. false: there is none, for the message is no request.
+ * answer to ev->host. Returns false, and gives no answer, if the message is not a request.
  */
 bool home_reply(struct home *h, const struct step_event *ev, struct home_answer *answer);
 /* R3 a: moves the word, then forgets its list. */

@@ -90,7 +90,7 @@ static void looked(struct update *u, const struct update_look *look, struct mono
 		u->todo = hostset_both(&u->todo, &look->members);
 }
 
-/* R1 e: all that were told of it are told how it ended. */
+/* R1 e: each home that got the update gets its end. */
 static void end(struct update *u, enum update_result result, uint64_t transaction, struct mono now)
 {
 	u->state = UPDATE_TELLS;

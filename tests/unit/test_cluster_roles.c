@@ -345,7 +345,7 @@ RIG_TEST(hook__that_runs__goes_on_over_a_reload_of_other_settings)
 	assert_true(in_file(s, 1));
 }
 
-/* The order of nodes is no difference between two files: each host acknowledges by its own. */
+/* Two files with the same nodes in another order agree. Each host acknowledges in its own order. */
 RIG_TEST(node__is_prepared_though_a_host_lists_nodes_in_another_order)
 {
 	struct fake_process *be = fake_haproxy_run("be", 3, CONFIGURED),

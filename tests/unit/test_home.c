@@ -2,7 +2,7 @@
 /*
  * home: marks, what is pending, the log, acknowledgements, fills, lives of the home.
  *
- * Home 1 is told by hosts 2 and 3. It has 8 words, room for 6 listings, and a log of 3. It is open
+ * Hosts 2 and 3 send updates to home 1. It has 8 words, room for 6 listings, and a log of 3. It is open
  * in generation 5, whose transaction was 100.
  */
 #include <string.h>

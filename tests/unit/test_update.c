@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* update: broadcast, acknowledgements, who is out, the transaction, the end. */
+/* update: broadcast, acknowledgements, homes that are out, the transaction, the end. */
 #include <string.h>
 
 #include "src/cache/update.h"
