@@ -57,8 +57,8 @@
  *   (SQLite), a, d and e do, and the application begins its transaction after the READs.
  *   No rule: the version word may be READ after the snapshot, and a fill whose version has moved
  *   may be registered. The models find no harm (rows cache_version_late and ..._unchecked): the
- *   home has moved on from that word, so no hit finds the copy. The home refuses such a fill all the
- *   same: its list would only take room.
+ *   home has moved on from that word, so no hit finds the copy. The home refuses such a fill all
+ *   the same: its list would only take room.
  * R3 A version word never comes back
  *	a a list is forgotten only after its version moved. EVICTED_SILENTLY
  *	b the words of a home begin above those of its earlier lives. VERSIONS_FROM_ZERO

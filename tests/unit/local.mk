@@ -556,7 +556,7 @@ tests_unit_test_balance_SOURCES = tests/unit/test_balance.c tests/unit/prop.h
 tests_unit_test_balance_LDADD = libreconf.a $(UNIT_LIBS)
 tests_unit_test_cache_words_SOURCES = tests/unit/test_cache_words.c
 tests_unit_test_cache_words_LDADD = $(UNIT_LIBS)
-tests_unit_test_fill_SOURCES = tests/unit/test_fill.c tests/unit/fill_rig.h tests/unit/prop.h tests/unit/shared_rig.h \
+tests_unit_test_fill_SOURCES = tests/unit/test_fill.c tests/unit/home_refusals.h tests/unit/fill_rig.h tests/unit/prop.h tests/unit/shared_rig.h \
 	tests/unit/steps.h
 tests_unit_test_fill_LDADD = libcache.a libshared.a $(UNIT_LIBS)
 tests_unit_test_fill_home_SOURCES = tests/unit/test_fill_home.c tests/unit/fill_rig.h tests/unit/prop.h \
@@ -564,7 +564,7 @@ tests_unit_test_fill_home_SOURCES = tests/unit/test_fill_home.c tests/unit/fill_
 tests_unit_test_fill_home_LDADD = libcache.a libshared.a $(UNIT_LIBS)
 tests_unit_test_fresh_SOURCES = tests/unit/test_fresh.c tests/unit/prop.h tests/unit/shared_rig.h
 tests_unit_test_fresh_LDADD = libcache.a libshared.a $(UNIT_LIBS)
-tests_unit_test_home_SOURCES = tests/unit/test_home.c tests/unit/prop.h tests/unit/shared_rig.h tests/unit/steps.h
+tests_unit_test_home_SOURCES = tests/unit/test_home.c tests/unit/home_refusals.h tests/unit/prop.h tests/unit/shared_rig.h tests/unit/steps.h
 tests_unit_test_home_LDADD = libcache.a libshared.a $(UNIT_LIBS)
 tests_unit_test_update_SOURCES = tests/unit/test_update.c tests/unit/prop.h tests/unit/shared_rig.h
 tests_unit_test_update_LDADD = libcache.a libshared.a $(UNIT_LIBS)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/unit/fill_rig.h"
+#include "tests/unit/home_refusals.h"
 #include "tests/unit/steps.h"
 
 /* --- steps --------------------------------------------------------------------- */
@@ -167,13 +168,6 @@ static const char *const results[] = {
 	[FILL_CUT] = "cut",	    [FILL_FAILED] = "failed",
 	[FILL_LATE] = "late",	    [FILL_BAD] = "bad",
 	[FILL_TOO_LARGE] = "large", [FILL_GIVEN_UP] = "given",
-};
-
-static const char *const refusals[] = {
-	[HOME_REGISTERED] = "registered", [HOME_BAD] = "bad",	      [HOME_CLOSED] = "closed",
-	[HOME_MOVED] = "moved",		  [HOME_WORN] = "worn",	      [HOME_PENDING] = "pending",
-	[HOME_ENDED] = "ended",		  [HOME_LOG_SHORT] = "short", [HOME_UNSEEN] = "unseen",
-	[HOME_JOIN_UNSEEN] = "join",	  [HOME_FULL] = "full",
 };
 
 static void check(void *rig, const struct step *s)

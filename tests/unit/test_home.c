@@ -2,13 +2,14 @@
 /*
  * home: marks, what is pending, the log, acknowledgements, fills, lives of the home.
  *
- * Hosts 2 and 3 send updates to home 1. It has 8 words, room for 6 listings, and a log of 3. It is open
- * in generation 5, whose transaction was 100.
+ * Hosts 2 and 3 send updates to home 1. It has 8 words, room for 6 listings, and a log of 3. It is
+ * open in generation 5, whose transaction was 100.
  */
 #include <string.h>
 
 #include "src/cache/home.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/home_refusals.h"
 #include "tests/unit/shared_rig.h"
 #include "tests/unit/steps.h"
 
@@ -239,13 +240,6 @@ static void act(void *rig, const struct step *s)
 		step_unknown(s);
 	}
 }
-
-static const char *const refusals[] = {
-	[HOME_REGISTERED] = "registered", [HOME_BAD] = "bad",	      [HOME_CLOSED] = "closed",
-	[HOME_MOVED] = "moved",		  [HOME_WORN] = "worn",	      [HOME_PENDING] = "pending",
-	[HOME_ENDED] = "ended",		  [HOME_LOG_SHORT] = "short", [HOME_UNSEEN] = "unseen",
-	[HOME_JOIN_UNSEEN] = "join",	  [HOME_FULL] = "full",
-};
 
 /* word WORD GENERATION COUNT; log GENERATION COUNT; acked HOST SLOT NUMBER */
 static void check(void *rig, const struct step *s)

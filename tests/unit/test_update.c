@@ -263,6 +263,18 @@ RIG_TEST(out__removed_while_awaited__counts_after_the_wait)
 	assert_int_equal(update_state(&r->u), UPDATE_COMMITS);
 }
 
+/* Host 3 is out, and has not acknowledged. */
+static void commits_after_the_wait(struct rig *r)
+{
+	acks(r, 1);
+	acks(r, 2);
+	reads(r);
+	assert_int_equal(update_state(&r->u), UPDATE_ACKS);
+	r->now += WAIT;
+	reads(r);
+	assert_int_equal(update_state(&r->u), UPDATE_COMMITS);
+}
+
 RIG_TEST(out__found_so_at_the_broadcast__counts_after_the_wait)
 {
 	struct rig *r = *state;
@@ -271,13 +283,7 @@ RIG_TEST(out__found_so_at_the_broadcast__counts_after_the_wait)
 	begins(r);
 	looks(r);
 	assert_int_equal(r->out.n, 2);
-	acks(r, 1);
-	acks(r, 2);
-	reads(r);
-	assert_int_equal(update_state(&r->u), UPDATE_ACKS);
-	r->now += WAIT;
-	reads(r);
-	assert_int_equal(update_state(&r->u), UPDATE_COMMITS);
+	commits_after_the_wait(r);
 }
 
 RIG_TEST(out__of_an_earlier_generation__waits_again)
@@ -291,13 +297,7 @@ RIG_TEST(out__of_an_earlier_generation__waits_again)
 	out(r, 3);
 	begins(r);
 	looks(r);
-	acks(r, 1);
-	acks(r, 2);
-	reads(r);
-	assert_int_equal(update_state(&r->u), UPDATE_ACKS);
-	r->now += WAIT;
-	reads(r);
-	assert_int_equal(update_state(&r->u), UPDATE_COMMITS);
+	commits_after_the_wait(r);
 }
 
 RIG_TEST(out__known_for_long__does_not_delay)
