@@ -28,11 +28,18 @@ static struct scan_place place_ahead(const struct scan_guest *g, uint32_t n)
 
 static inline void place_next(struct scan_place *p)
 {
+	const struct scan_guest *after;
+
 	if (!p->g) /* then at is NULL, too */
 		return;
 	p->at++;
-	if (!--p->left)
-		*p = place_ahead(p->g->after, 0);
+	if (--p->left)
+		return;
+	after = p->g->after;
+	if (after && after->rings)
+		*p = (struct scan_place){ after->ring, after, after->rings };
+	else
+		*p = place_ahead(after, 0);
 }
 
 void scan_before(struct scan_guest *g, const struct scan_guest *after)
@@ -100,15 +107,21 @@ struct ahead {
 	bool works; /* some of the rings did lately */
 };
 
-static inline struct ahead ahead_of(const struct scan_guest *g)
+static inline bool is_working(const struct scan_guest *g)
 {
-	struct ahead a = { .quiet = g->quiet,
-			   .works = g->working || (g->after && g->after->working) };
+	return g->working || (g->after && g->after->working);
+}
+
+/* Where the scan of ring i begins. */
+static inline struct ahead ahead_of(const struct scan_guest *g, uint32_t i)
+{
+	struct ahead a = { .quiet = i ? place_ahead(g, i + AHEAD_QUIET) : g->quiet,
+			   .works = is_working(g) };
 
 	if (a.works) {
-		a.own = place_ahead(g, AHEAD_OWN);
-		a.work = place_ahead(g, AHEAD_WORK);
-		a.rest = place_ahead(g, AHEAD_REST);
+		a.own = place_ahead(g, i + AHEAD_OWN);
+		a.work = place_ahead(g, i + AHEAD_WORK);
+		a.rest = place_ahead(g, i + AHEAD_REST);
 	}
 	return a;
 }
@@ -274,15 +287,41 @@ static bool is_due(const struct scan_guest *g, uint32_t i, uint32_t due)
 	return (i >= g->next ? i - g->next : i + g->rings - g->next) < due;
 }
 
+/*
+ * No ring of g works or rests: as scan_all(), as long as rings are idle. The first ring that is
+ * not; g->rings: all are.
+ */
+static uint32_t scan_idle(struct scan_guest *g)
+{
+	struct scan_place quiet = g->quiet;
+	uint32_t i = 0;
+
+	for (; i < g->rings; i++) {
+		struct scan_ring *sr = &g->ring[i];
+
+		prefetch_quiet(quiet.at);
+		place_next(&quiet);
+		if (!ring_is_quiet(&sr->quiet) || sr->quiet.backlog)
+			break;
+		if (sr->idle + 1 >= SCAN_REST_AFTER || (is_check_due(sr) && !is_unchanged(sr)))
+			break;
+		sr->idle++;
+	}
+	return i;
+}
+
 /* Some rings of g do not rest. */
 static void scan_all(struct scan_guest *g, uint32_t due, int64_t elapsed_ns, struct usage *u,
 		     struct scan_result *res)
 {
-	struct ahead ahead = ahead_of(g);
-	uint32_t resting = 0;
+	uint32_t resting = 0, from = is_working(g) || g->resting ? 0 : scan_idle(g);
+	struct ahead ahead;
 
+	if (from == g->rings)
+		return;
+	ahead = ahead_of(g, from);
 	g->working = 0;
-	for (uint32_t i = 0; i < g->rings; i++) {
+	for (uint32_t i = from; i < g->rings; i++) {
 		struct scan_ring *sr = &g->ring[i];
 
 		prefetch_ahead(&ahead);

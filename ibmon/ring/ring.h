@@ -84,7 +84,8 @@ struct ring;
  * forges the others. They are read instead of a sample most of the time.
  */
 struct ring_quiet {
-	const volatile uint32_t *at[3]; /* NULL: no more; all NULL: only a sample tells */
+	/* One word alone is at[0] and at[1]; at[2] may be NULL. All NULL: only a sample tells. */
+	const volatile uint32_t *at[3];
 	uint32_t value[3];
 	uint32_t backlog; /* that the sample would find; 0: at[2] is read in checks only */
 };

@@ -44,9 +44,7 @@ struct ring {
 /* Are the words unchanged since the last sample? False for a ring at fault. */
 static inline bool ring_is_quiet(const struct ring_quiet *q)
 {
-	if (!q->at[0] || *q->at[0] != q->value[0])
-		return false;
-	if (q->at[1] && *q->at[1] != q->value[1])
+	if (!q->at[0] || *q->at[0] != q->value[0] || *q->at[1] != q->value[1])
 		return false;
 	return !q->backlog || *q->at[2] == q->value[2];
 }

@@ -65,8 +65,8 @@ static void cq_quiet(const struct ring_desc *d, const struct ring_mem *m, const 
 		     struct ring_quiet *quiet)
 {
 	(void)d;
-	quiet->at[0] = &ring_rxe_header(m)->producer;
-	quiet->value[0] = ((const struct cq *)state)->producer;
+	quiet->at[0] = quiet->at[1] = &ring_rxe_header(m)->producer;
+	quiet->value[0] = quiet->value[1] = ((const struct cq *)state)->producer;
 }
 
 static void cq_prefetch(const struct ring_desc *d, const struct ring_mem *m, const void *state,

@@ -307,6 +307,24 @@ RIG_TEST(scan__first_work_of_a_rested_ring__is_counted_within_8_ms)
 	assert_true(later > 20); /* they did rest */
 }
 
+/* One that is not idle among them changes nothing for those before it. */
+RIG_TEST(scan__ring_with_work_among_idle_ones__each_is_looked_at_once)
+{
+	struct fixture *x = *state;
+
+	open_rings(x, 4, 0);
+	scan(x);
+	fake_post(&x->f[2], FAKE_WRITE, 1);
+	scan(x);
+	for (uint32_t n = 1; n < 100; n++) {
+		scan(x);
+		assert_int_equal(x->u.backlog, 1);
+		assert_int_equal(x->set->ring[0].idle, n + 1);
+		assert_int_equal(x->set->ring[2].idle, n);
+		assert_int_equal(x->set->ring[3].idle, n + 1);
+	}
+}
+
 /* A guest under a low cap, or one that works seldom: each interval of it is judged. */
 RIG_TEST(scan__ring_that_paused_for_less_than_a_second__is_counted_at_once)
 {
