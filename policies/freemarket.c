@@ -82,6 +82,12 @@ static int64_t part_of(int64_t whole, uint64_t permille)
 	return (int64_t)(product / 1000);
 }
 
+/* Above this part of the allocation nothing is cut, and only cuts depend on the time. */
+static struct resos stands_to(int64_t part)
+{
+	return (struct resos){ part < INT64_MAX ? part + 1 : 0 };
+}
+
 /* The bounds of a guest's cap under this policy's own minimum. */
 static struct cap_bounds fm_bounds(const struct cap_bounds *b, const struct fm_params *p)
 {
@@ -162,6 +168,8 @@ static void fm_decide(const struct policy_in *in, const void *params, void *glob
 		struct fm_guest *s = &state[g->slot];
 		struct plan_guest *out = &plan->guest[g->slot];
 
+		if (policy_stands(in, i))
+			continue;
 		out->cap = CAP_NONE;
 		out->rate = RATE_ONE;
 		out->vf_bytes_s = 0;
@@ -178,6 +186,7 @@ static void fm_decide(const struct policy_in *in, const void *params, void *glob
 		out->why[1] = g->allocated.m;
 		out->why[2] = out->cap.mpct;
 		out->why[3] = part_of(g->allocated.m, p->low);
+		out->stands = stands_to(out->why[3]);
 	}
 }
 

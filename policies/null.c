@@ -27,11 +27,14 @@ static void null_decide(const struct policy_in *in, const void *params, void *gl
 	for (uint32_t i = 0; i < in->guests; i++) {
 		const struct policy_guest *g = &in->guest[i];
 
+		if (policy_stands(in, i))
+			continue;
 		plan->guest[g->slot] = (struct plan_guest){
 			.cap = CAP_NONE,
 			.rate = RATE_ONE,
 			.reason = 0,
 			.why = { g->balance.m, g->allocated.m, 0, 0 },
+			.stands = { 1 },
 		};
 	}
 }

@@ -80,6 +80,7 @@ struct plan_guest {
 	uint32_t reason;     /* index into policy_ops.reasons */
 	uint64_t vf_bytes_s; /* reserved for a VF rate actuator; 0: leave alone */
 	int64_t why[4];	     /* figures for the text of the reason, in its order */
+	struct resos stands; /* how long this plan stands: policy.h; 0: for this interval */
 };
 
 struct plan {
@@ -89,7 +90,7 @@ struct plan {
 _Static_assert(sizeof(struct usage) == 88, "no padding");
 _Static_assert(sizeof(struct report) == 48, "no padding");
 _Static_assert(sizeof(struct sla) == 32, "no padding");
-_Static_assert(sizeof(struct plan_guest) == 56, "no padding");
+_Static_assert(sizeof(struct plan_guest) == 64, "no padding");
 _Static_assert(sizeof(struct plan) == FLOW_GUESTS_MAX * sizeof(struct plan_guest), "no padding");
 
 #endif

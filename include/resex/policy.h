@@ -20,7 +20,7 @@
 #include "resex/units.h"
 
 /* Changes whenever a struct here, in resex/flow.h or in resex/units.h does. */
-#define POLICY_ABI 3u
+#define POLICY_ABI 4u
 
 /* The state of a guest that leaves is kept so long for a domain with the same UUID. */
 #define POLICY_KEPT_NS (60 * NS_PER_S)
@@ -62,6 +62,12 @@ struct policy_in {
 	uint32_t guests; /* entries of guest[] */
 	uint32_t links;	 /* entries of link[] */
 	struct policy_link link[FLOW_LINKS_MAX];
+	/*
+	 * A bit an entry of guest[], policy_stands(): nothing needs to be decided on this guest, as
+	 * the policy said with plan_guest.stands. Time, use and balance of its entry are those of
+	 * an earlier interval.
+	 */
+	uint64_t still[FLOW_GUESTS_MAX / 64];
 	struct policy_guest guest[FLOW_GUESTS_MAX]; /* ascending slot */
 };
 
@@ -98,14 +104,27 @@ struct policy_ops {
 	 * when the policy or the guest begins; a guest that comes back within
 	 * POLICY_KEPT_NS has its former block. The engine clamps caps to the
 	 * guest's bounds: CAP_NONE gives the operator's own cap.
+	 *
+	 * With plan_guest.stands, which is above 0, a policy says that it need not be asked of a
+	 * guest for a while: as long as the epoch lasts, the guest does nothing but use CPU time,
+	 * the rest of its entry stays as it is, and its balance is stands or more, decide() would
+	 * write the same plan for it, except why, and change no state, whatever the time. In that
+	 * while the guest's bit in still may be set. The policy is asked of all guests before
+	 * plans are shown. One that leaves stands 0 finds no bit set.
 	 */
 	void (*decide)(const struct policy_in *in, const void *params, void *global, void *guests,
 		       struct plan *plan);
 };
 
+/* Is the bit of guest[i] set in still? */
+static inline bool policy_stands(const struct policy_in *in, uint32_t i)
+{
+	return in->still[i / 64] >> (i % 64) & 1;
+}
+
 _Static_assert(sizeof(struct policy_guest) == 240, "no padding");
 _Static_assert(sizeof(struct policy_link) == 16, "no padding");
 _Static_assert(offsetof(struct policy_in, link) == 48, "no padding");
-_Static_assert(offsetof(struct policy_in, guest) == 48 + FLOW_LINKS_MAX * 16, "no padding");
+_Static_assert(offsetof(struct policy_in, still) == 48 + FLOW_LINKS_MAX * 16, "no padding");
 
 #endif

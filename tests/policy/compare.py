@@ -22,7 +22,7 @@ import traces  # noqa: E402
 from ioshares import IOShares  # noqa: E402
 
 FIELDS = ("cap.limited", "cap.mpct", "rate.q16", "reason", "vf_bytes_s",
-          "why[0]", "why[1]", "why[2]", "why[3]")
+          "why[0]", "why[1]", "why[2]", "why[3]", "stands")
 POLICIES = {p.NAME: p for p in (second.Null, second.FreeMarket, second.Ratio, IOShares)}
 TRACES = {"null": 50, "freemarket": 400, "ratio": 300, "ioshares": 400}
 BATCH = 25

@@ -56,6 +56,10 @@ def equal_not_renewed(true, self, t, g, b):
         true(self, t, g, b)
 
 
+def stands_for_all(_, self, threshold):
+    return threshold + 1
+
+
 def low_inclusive(true, self, g):
     return g.balance * 1000 <= g.allocated * self.p.low
 
@@ -325,6 +329,7 @@ ALL = {
     "freemarket-empty-forgotten": ("freemarket", with_method("slow", not_sticky)),
     "freemarket-cut-from-force": ("freemarket", with_method("cut", from_force)),
     "freemarket-spared-anew": ("freemarket", with_method("guest", spared_begins_anew)),
+    "freemarket-stands-for-all": ("freemarket", with_method("stands", stands_for_all)),
     "ratio-hold-inclusive": ("ratio", with_param(hold=lambda v: v - 1)),
     "ratio-victim-exclusive": ("ratio", with_method("cap", victim_exclusive)),
     "ratio-equal-not-renewed": ("ratio", with_method("remember", equal_not_renewed)),

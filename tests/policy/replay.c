@@ -21,7 +21,7 @@
  * usage, report, sla and kept are the last guest's, and zero when left out. Each
  * trace gives "policy NAME", each tick "tick NUMBER" and a line a guest:
  *
- *	plan SLOT LIMITED MPCT RATE REASON VF_BYTES_S WHY0 WHY1 WHY2 WHY3
+ *	plan SLOT LIMITED MPCT RATE REASON VF_BYTES_S WHY0 WHY1 WHY2 WHY3 STANDS
  *
  * State is kept as the engine keeps it: blocks of exactly the sizes the policy
  * asks for, zero at the beginning, a guest's also when it is POLICY_NEW and not
@@ -407,9 +407,9 @@ static void print_plan(const struct replay *r)
 	for (i = 0; i < r->in->guests; i++) {
 		p = &r->plan->guest[r->in->guest[i].slot];
 		printf("plan %u %u %u %u %u %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64
-		       " %" PRId64 "\n",
+		       " %" PRId64 " %" PRId64 "\n",
 		       r->in->guest[i].slot, p->cap.limited, p->cap.mpct, p->rate.q16, p->reason,
-		       p->vf_bytes_s, p->why[0], p->why[1], p->why[2], p->why[3]);
+		       p->vf_bytes_s, p->why[0], p->why[1], p->why[2], p->why[3], p->stands.m);
 	}
 }
 

@@ -50,9 +50,9 @@ def percent(cap):
     return max(1, (cap[1] + PERCENT // 2) // PERCENT) if cap[0] else 0
 
 
-def entry(cap, rate, reason, why):
+def entry(cap, rate, reason, why, stands=0):
     """One guest's line of a plan, in the order in which replay prints it."""
-    return (*cap, rate, reason, 0, *why)
+    return (*cap, rate, reason, 0, *why, stands)
 
 
 class Block:
@@ -95,7 +95,7 @@ class Null(Policy):
     NAME, REASONS = "null", 1
 
     def guest(self, t, g, b):
-        return entry(CAP_NONE, ONE, 0, (g.balance, g.allocated, 0, 0))
+        return entry(CAP_NONE, ONE, 0, (g.balance, g.allocated, 0, 0), 1)
 
 
 class FreeMarket(Policy):
@@ -158,7 +158,12 @@ class FreeMarket(Policy):
         reason, cap = self.wish(g, b)
         # In all cases: what is left, what there was, the cap, below what caps are cut.
         threshold = g.allocated * self.p.low // 1000
-        return entry(cap, ONE, reason, (g.balance, g.allocated, cap[1], threshold))
+        return entry(cap, ONE, reason, (g.balance, g.allocated, cap[1], threshold),
+                     self.stands(threshold))
+
+    def stands(self, threshold):
+        """The least balance that is above what caps are cut below, if there is one."""
+        return threshold + 1 if threshold < 2**63 - 1 else 0
 
     def wish(self, g, b):
         if g.flags & EXEMPT:

@@ -207,6 +207,25 @@ TEST(why__says_what_is_left_of_what)
 	rig_close(&g);
 }
 
+TEST(plan__stands_until_the_balance_is_low)
+{
+	static struct rig g;
+	const struct plan_guest *p = &g.plan.guest[5];
+
+	open_one(&g);
+	decide_at(&g, 1, RESOS(900));
+	assert_int_equal(p->stands.m, RESOS(100) + 1);
+	decide_at(&g, 500, RESOS(90)); /* it is: from now on each interval counts */
+	assert_true(p->stands.m > RESOS(90));
+	decide_at(&g, 600, 0);
+	assert_true(p->stands.m > 0);
+	g.in.guest[0].allocated.m = INT64_MAX;
+	rig_param(&g, "low", 1000);
+	decide_at(&g, 700, INT64_MAX);
+	assert_int_equal(p->stands.m, 0);
+	rig_close(&g);
+}
+
 /* --- the paper's figures, ledger and policy together -------------------- */
 
 struct load {

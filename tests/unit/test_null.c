@@ -78,6 +78,121 @@ TEST(builtin__every_policy__is_deterministic)
 	}
 }
 
+/* --- how long plans stand ----------------------------------------------------- */
+
+enum { STANDING = 12 };
+
+static void random_tick(struct prop *r, struct policy_in *in)
+{
+	in->now.ns += (int64_t)prop_range(r, 0, 30 * NS_PER_MS);
+	in->epoch = (uint64_t)(in->now.ns / NS_PER_S);
+	in->epoch_start.ns = (int64_t)in->epoch * NS_PER_S;
+	for (uint32_t i = 0; i < STANDING; i++) {
+		struct policy_guest *p = &in->guest[i];
+
+		p->flags = prop_one_in(r, 8) ? (uint32_t)prop_range(r, 0, 7) : POLICY_CAPPABLE;
+		p->allocated.m = prop_one_in(r, 9) ? INT64_MAX : (int64_t)prop_range(r, 0, 1000000);
+		p->balance.m = (int64_t)prop_range(r, 0, (uint64_t)p->allocated.m);
+		p->usage.backlog = prop_range(r, 0, 1);
+		p->usage.mtus_sent = p->usage.msg_bytes = (uint32_t)prop_range(r, 0, 1) * 9;
+	}
+}
+
+static bool stands(const struct rig *g, uint32_t i)
+{
+	const struct policy_guest *p = &g->in.guest[i];
+	int64_t to = g->plan.guest[p->slot].stands.m;
+
+	return to > 0 && p->balance.m >= to && !p->usage.mtus_sent && !(p->flags & POLICY_NEW);
+}
+
+/* The same epoch goes on; CPU time is used, and the balance falls no lower than the plan stands. */
+static void go_on(struct prop *r, struct rig *g, const bool *standing)
+{
+	int64_t left = g->in.epoch_start.ns + g->in.epoch_ns - 1 - g->in.now.ns;
+
+	g->in.now.ns += (int64_t)prop_range(r, 0, (uint64_t)left);
+	for (uint32_t i = 0; i < STANDING; i++) {
+		struct policy_guest *p = &g->in.guest[i];
+
+		if (!standing[i])
+			continue;
+		p->usage.cpu_ns = prop_hostile(r);
+		p->balance.m = (int64_t)prop_range(r, (uint64_t)g->plan.guest[p->slot].stands.m,
+						   (uint64_t)p->balance.m);
+	}
+}
+
+static void assert_same_plan(struct plan_guest a, struct plan_guest b)
+{
+	memcpy(a.why, b.why, sizeof(a.why));
+	assert_memory_equal(&a, &b, sizeof(a));
+}
+
+/* How many plans stood. */
+static uint32_t check_standing(struct prop *r, struct rig *g, struct rig *other)
+{
+	static struct plan before;
+	bool standing[STANDING];
+	size_t size = g->ops->guest_size;
+	uint32_t n = 0;
+
+	random_tick(r, &g->in);
+	rig_decide(g);
+	before = g->plan;
+	memcpy(other->guests, g->guests, size * FLOW_GUESTS_MAX);
+	memcpy(other->global, g->global, g->ops->global_size);
+	for (uint32_t i = 0; i < STANDING; i++)
+		n += standing[i] = stands(g, i);
+	go_on(r, g, standing);
+	other->in = g->in;
+	rig_decide(g);
+	for (uint32_t i = 0; i < STANDING; i++) {
+		uint32_t slot = g->in.guest[i].slot;
+
+		if (!standing[i])
+			continue;
+		assert_same_plan(g->plan.guest[slot], before.guest[slot]);
+		assert_memory_equal(g->guests + slot * size, other->guests + slot * size, size);
+		other->in.still[i / 64] |= 1ull << (i % 64);
+		memset(&other->in.guest[i].usage, 0xee, sizeof(other->in.guest[i].usage));
+	}
+	rig_decide(other);
+	for (uint32_t i = 0; i < STANDING; i++)
+		if (!standing[i])
+			assert_memory_equal(&g->plan.guest[g->in.guest[i].slot],
+					    &other->plan.guest[g->in.guest[i].slot],
+					    sizeof(g->plan.guest[0]));
+		else
+			assert_int_equal(other->plan.guest[g->in.guest[i].slot].reason, 0xeeeeeeee);
+	assert_memory_equal(g->guests, other->guests, size * FLOW_GUESTS_MAX);
+	return n;
+}
+
+/* What an engine relies on when it does not ask (policy.h). */
+TEST(builtin__every_policy__plans_stand_as_long_as_it_says)
+{
+	static const struct policy_ops *const say[] = { &policy_null, &policy_freemarket };
+	static struct rig g, other;
+	struct prop r;
+
+	prop_start(&r);
+	for (size_t i = 0; policies_builtin[i]; i++) {
+		uint32_t n = 0;
+
+		rig_open(&g, policies_builtin[i]);
+		rig_open(&other, policies_builtin[i]);
+		for (uint32_t s = 0; s < STANDING; s++)
+			rig_guest(&g, s * 23);
+		for (int t = 0; t < 2000; t++)
+			n += check_standing(&r, &g, &other);
+		for (size_t k = 0; k < sizeof(say) / sizeof(say[0]); k++)
+			assert_true(policies_builtin[i] != say[k] || n > 2000);
+		rig_close(&g);
+		rig_close(&other);
+	}
+}
+
 TEST(builtin__every_policy__plans_only_reasons_it_names)
 {
 	static struct rig g;
