@@ -9,6 +9,7 @@ libtick_a_SOURCES = \
 	src/tick/run.c \
 	src/tick/sampler.c src/tick/sampler.h \
 	src/tick/stages.c \
+	src/tick/still.c src/tick/still.h \
 	src/tick/tick.c \
 	src/tick/unread.c \
 	src/tick/written.h

@@ -171,7 +171,7 @@ static void seat_guests(struct sampler *s)
 		struct slot *sl = &s->slot[i];
 		const struct set_guest *g = sl->guest;
 
-		sl->worked = false;
+		sl->worked = sl->still = false;
 		sl->seat = &s->in.guest[s->in.guests++];
 		*sl->seat = (struct policy_guest){
 			.slot = g->slot,
@@ -308,8 +308,7 @@ void sampler_publish(struct sampler *s, struct mono now)
 			      atomic_load_explicit(&s->ho->alive, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
 	copy_ring_totals(s);
-	/* Operators see the newest snapshot: with long intervals, publish each tick. */
-	if (s->period.ticks >= s->snap_at || s->period.interval_ns > NS_PER_MS) {
+	if (sampler_shows(s)) {
 		publish_snapshot(s, now);
 		s->snap_at = s->period.ticks + s->snap_ticks;
 	}

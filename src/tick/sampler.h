@@ -53,27 +53,30 @@ struct slot {
 	const struct set_guest *guest; /* NULL: free */
 	struct policy_guest *seat;     /* among the policy's guests: what the last tick found */
 	uint64_t cpu_prev;
-	uint64_t runnable_ns;	   /* see loads.h; not counted while nobody reads it */
-	struct mono second_began;  /* of the latencies of this second */
-	uint32_t vcpus, dom_flags; /* as listed at the last tick, with runnable_ns; 0: it was not */
+	uint64_t cpu_left;	  /* still: it stays so while it uses no more CPU time than this */
+	uint64_t cpu_owed;	  /* CPU time that it used while still: not charged yet */
+	struct mono second_began; /* of the latencies of this second */
 	bool cpu_known;
-	bool fresh;	       /* not decided on yet */
-	bool empty_reported;   /* EVENT_EMPTY was sent in this epoch */
-	bool rings_reported;   /* EVENT_REFRESH was sent for the set in use */
-	bool looked;	       /* last_look has something */
-	bool worked;	       /* the seat has more than CPU time and what is under way */
-	bool pending;	       /* the last mail is not answered yet */
-	bool foreign;	       /* applied was set by another program */
-	bool foreign_reported; /* EVENT_CAP_FOREIGN was sent for it */
-	bool settled;	       /* met and rate_wanted are in force: see sampler_act() */
-	uint16_t wanted;       /* percent in that mail; at first its own cap's */
+	bool fresh;		   /* not decided on yet */
+	bool empty_reported;	   /* EVENT_EMPTY was sent in this epoch */
+	bool rings_reported;	   /* EVENT_REFRESH was sent for the set in use */
+	bool looked;		   /* last_look has something */
+	bool worked;		   /* the seat has more than CPU time and what is under way */
+	bool still;		   /* nothing but its CPU time has to be looked at: see still.h */
+	bool pending;		   /* the last mail is not answered yet */
+	bool foreign;		   /* applied was set by another program */
+	bool foreign_reported;	   /* EVENT_CAP_FOREIGN was sent for it */
+	bool settled;		   /* met and rate_wanted are in force: see sampler_act() */
+	uint16_t wanted;	   /* percent in that mail; at first its own cap's */
+	uint64_t runnable_ns;	   /* see loads.h; not counted while nobody reads it */
+	uint32_t vcpus, dom_flags; /* as listed at the last tick, with runnable_ns; 0: it was not */
+	struct unread unread;
 	uint32_t cap_errno;
 	struct cap met; /* the plan's */
 	struct rate rate_wanted;
 	struct cap applied;
 	struct mono cap_time;
 	struct usage epoch_usage;
-	struct unread unread;
 
 	uint16_t generation;   /* see handover.h; of what applied says */
 	uint32_t serial;       /* of the last mail */
@@ -137,6 +140,8 @@ struct sampler {
 	struct slot_bits used; /* slots with a guest */
 	uint32_t guests;       /* entries of turn[] */
 	struct slot *turn[FLOW_GUESTS_MAX]; /* slots with a guest, in the order of the set */
+	uint32_t dues;			    /* entries of due[] */
+	struct slot *due[FLOW_GUESTS_MAX];  /* of turn[], those that were not still in this tick */
 	struct slot_bits asked; /* slots whose mail waits for an answer, or whose event is owed */
 	struct slot slot[FLOW_GUESTS_MAX];
 	struct slot_latencies latencies[FLOW_GUESTS_MAX];
@@ -195,6 +200,23 @@ static inline void unread_measure(struct unread *w, uint64_t mtus, int64_t elaps
 		unread_second(w);
 }
 
+/*
+ * Does this tick publish a snapshot? Operators see the newest one: with long intervals it is
+ * published each tick.
+ */
+static inline bool sampler_shows(const struct sampler *s)
+{
+	return s->period.ticks >= s->snap_at || s->period.interval_ns > NS_PER_MS;
+}
+
+/* Control found another cap in force, which the actor can judge. */
+static inline bool sampler_is_asked_again(const struct handover *ho, uint32_t slot)
+{
+	return atomic_load_explicit(&ho->send_again[slot / 64], memory_order_relaxed) >>
+		       (slot % 64) &
+	       1;
+}
+
 /* Since the guest joined. */
 static inline struct usage slot_total(const struct slot *sl)
 {
@@ -207,10 +229,11 @@ static inline struct usage slot_total(const struct slot *sl)
 /* The stages, in the order of tick(). */
 void sampler_adopt(struct sampler *s, struct mono now);
 void sampler_answers(struct sampler *s, struct mono now);
-void sampler_observe(struct sampler *s, struct mono now, int64_t elapsed_ns);
+void sampler_observe(struct sampler *s, struct mono now, const struct period_tick *t);
 void sampler_account(struct sampler *s, struct mono now, const struct period_tick *t);
 void sampler_decide(struct sampler *s, struct mono now);
 void sampler_act(struct sampler *s, struct mono now);
+void sampler_still(struct sampler *s);
 void sampler_publish(struct sampler *s, struct mono now);
 void sampler_loads(struct sampler *s, struct mono now);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* stages: answers, observe, account, decide, act: called by tick() in this order. See sampler.h. */
-#include "src/tick/sampler.h"
+#include "src/tick/still.h"
 
 #include <errno.h>
 #include <string.h>
@@ -108,28 +108,25 @@ static inline void count_runnable(struct sampler *s, struct slot *sl, const stru
 		sl->runnable_ns += (uint64_t)(elapsed_ns < most_ns ? elapsed_ns : most_ns);
 }
 
-/* Most guests do nothing in most ticks: of their usage and report only a part is written. */
-static inline void observe_one(struct sampler *s, struct slot *sl, struct mono now,
-			       int64_t elapsed_ns, struct doms *doms)
+/* Read what the guest did into its seat. False: it did nothing but use CPU time. */
+static inline bool read_guest(struct sampler *s, struct slot *sl, struct mono now,
+			      int64_t elapsed_ns, const struct hv_dom *d)
 {
 	const struct set_guest *g = sl->guest;
-	const struct hv_dom *d = dom_of(g, doms);
 	struct usage *u = &sl->seat->usage;
 	struct report *rep = &sl->seat->report;
+	uint64_t backlog = u->backlog, queues = u->queues;
 	struct scan_result res;
 
 	if (sl->worked)
 		clear_seat(sl);
-	u->cpu_ns = d ? cpu_delta(sl, d) : 0;
-	if (s->ho->loads.period_ns)
-		count_runnable(s, sl, d, elapsed_ns);
 	u->backlog = u->queues = 0;
 	/*
 	 * The domain is gone: do not read its memory. Without a list (doms < 0) nothing says so:
 	 * its rings are still read, and its CPU time is counted at the next list.
 	 */
 	if ((!d && s->doms >= 0) || (d && (d->flags & HV_DOM_DYING)))
-		return;
+		return true;
 	if (sl->looked) {
 		usage_add(u, &sl->last_look);
 		u->backlog = u->queues = 0; /* the scan counts them */
@@ -146,19 +143,42 @@ static inline void observe_one(struct sampler *s, struct slot *sl, struct mono n
 		report_found(s, sl, now, rep, &res);
 	if (mono_sub(now, sl->second_began) >= NS_PER_S)
 		end_second(s, sl, now);
+	return sl->worked || u->backlog != backlog || u->queues != queues;
 }
 
-void sampler_observe(struct sampler *s, struct mono now, int64_t elapsed_ns)
+/* Of a guest that stays still only the CPU time is noted; all others are due in this tick. */
+static inline void observe_one(struct sampler *s, struct slot *sl, struct mono now,
+			       int64_t elapsed_ns, struct doms *doms, bool all)
 {
+	const struct hv_dom *d = dom_of(sl->guest, doms);
+	uint64_t cpu_ns = d ? cpu_delta(sl, d) : 0;
+	bool still = sl->still && cpu_ns <= sl->cpu_left;
+
+	if (s->ho->loads.period_ns)
+		count_runnable(s, sl, d, elapsed_ns);
+	if (!read_guest(s, sl, now, elapsed_ns, d) && still && !all) {
+		still_keep(s, sl, cpu_ns);
+		return;
+	}
+	sl->seat->usage.cpu_ns = cpu_ns;
+	s->due[s->dues++] = sl;
+}
+
+void sampler_observe(struct sampler *s, struct mono now, const struct period_tick *t)
+{
+	const bool all = t->new_epochs || sampler_shows(s);
 	struct doms doms;
 
-	/* Scans bring into the cache what those after them read: here, what the first ones read. */
-	if (s->guests)
+	s->dues = 0;
+	if (s->guests) {
+		still_begin(s);
+		/* Scans bring into the cache what those after them read: here the first's. */
 		scan_prefetch(s->turn[0]->guest->scan);
+	}
 	sampler_list_domains(s);
 	doms = (struct doms){ s->dom, s->dom + (s->doms > 0 ? s->doms : 0) };
 	for (uint32_t i = 0; i < s->guests; i++)
-		observe_one(s, s->turn[i], now, elapsed_ns, &doms);
+		observe_one(s, s->turn[i], now, t->elapsed_ns, &doms, all);
 }
 
 static void report_empty(struct sampler *s, struct slot *sl, struct mono now,
@@ -184,11 +204,12 @@ static void end_epoch(struct slot *sl, const struct account *a)
 
 void sampler_account(struct sampler *s, struct mono now, const struct period_tick *t)
 {
-	for (uint32_t i = 0; i < s->guests; i++) {
-		struct slot *sl = s->turn[i];
+	for (uint32_t i = 0; i < s->dues; i++) {
+		struct slot *sl = s->due[i];
 		const struct usage *u = &sl->seat->usage;
 		const struct account *a = &s->ledger.acc[u->slot];
 
+		still_charge(s, sl);
 		/*
 		 * Charge before the epoch changes: this usage belongs to the epoch that
 		 * ends.
@@ -231,9 +252,10 @@ void sampler_decide(struct sampler *s, struct mono now)
 	in->epoch_ns = s->period.epoch_ns;
 	in->interval_ns = s->period.interval_ns;
 	in->epoch = s->period.epoch;
-	for (uint32_t i = 0; i < s->guests; i++)
-		decide_input(s, s->turn[i]);
-	pi->ops->decide(in, pi->params, pi->global, pi->guests, &s->plan);
+	for (uint32_t i = 0; i < s->dues; i++)
+		decide_input(s, s->due[i]);
+	if (s->dues || !s->guests)
+		pi->ops->decide(in, pi->params, pi->global, pi->guests, &s->plan);
 }
 
 /*
@@ -352,20 +374,12 @@ static bool cap_due(const struct slot *sl, struct mono now, uint16_t percent)
 	return mono_sub(now, sl->sent) >= SAMPLER_RETRY_NS;
 }
 
-/* Control found another cap in force, which the actor can judge. */
-static bool is_asked_again(const struct handover *ho, uint32_t slot)
-{
-	return atomic_load_explicit(&ho->send_again[slot / 64], memory_order_relaxed) >>
-		       (slot % 64) &
-	       1;
-}
-
 /* Each request is met once. */
 static bool send_again(struct handover *ho, uint32_t slot)
 {
 	const uint64_t bit = 1ull << (slot % 64);
 
-	return is_asked_again(ho, slot) &&
+	return sampler_is_asked_again(ho, slot) &&
 	       (atomic_fetch_and(&ho->send_again[slot / 64], ~bit) & bit);
 }
 
@@ -387,7 +401,7 @@ static bool must_wait(const struct slot *sl, struct cap wanted, uint16_t percent
 static bool is_settled(const struct sampler *s, const struct slot *sl, const struct plan_guest *p)
 {
 	return sl->settled && cap_equal(p->cap, sl->met) && p->rate.q16 == sl->rate_wanted.q16 &&
-	       !is_asked_again(s->ho, sl->seat->slot);
+	       !sampler_is_asked_again(s->ho, sl->seat->slot);
 }
 
 static void act_on(struct sampler *s, struct slot *sl, const struct plan_guest *p, struct mono now)
@@ -416,8 +430,8 @@ void sampler_act(struct sampler *s, struct mono now)
 {
 	if (s->ho->observe)
 		return;
-	for (uint32_t i = 0; i < s->guests; i++) {
-		struct slot *sl = s->turn[i];
+	for (uint32_t i = 0; i < s->dues; i++) {
+		struct slot *sl = s->due[i];
 		const struct plan_guest *p = &s->plan.guest[sl->seat->slot];
 
 		if (!is_settled(s, sl, p))

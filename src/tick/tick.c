@@ -10,13 +10,14 @@ void tick(struct sampler *s, struct mono now)
 {
 	struct period_tick t;
 
-	sampler_adopt(s, now);		       /* guests and policies come and go */
-	sampler_answers(s, now);	       /* which caps are in force now */
-	t = period_tick(&s->period, now);      /* time since the last tick */
-	sampler_observe(s, now, t.elapsed_ns); /* rings -> samples -> usage */
-	sampler_account(s, now, &t);	       /* usage -> Resos */
-	sampler_decide(s, now);		       /* Resos -> plan */
-	sampler_act(s, now);		       /* plan -> actor's mailboxes */
-	sampler_publish(s, now);	       /* what control shows */
-	sampler_loads(s, now);		       /* what the cluster's thread publishes */
+	sampler_adopt(s, now);		  /* guests and policies come and go */
+	sampler_answers(s, now);	  /* which caps are in force now */
+	t = period_tick(&s->period, now); /* time since the last tick */
+	sampler_observe(s, now, &t);	  /* rings -> samples -> usage */
+	sampler_account(s, now, &t);	  /* usage -> Resos */
+	sampler_decide(s, now);		  /* Resos -> plan */
+	sampler_act(s, now);		  /* plan -> actor's mailboxes */
+	sampler_still(s);		  /* who needs but a look in the next tick */
+	sampler_publish(s, now);	  /* what control shows */
+	sampler_loads(s, now);		  /* what the cluster's thread publishes */
 }

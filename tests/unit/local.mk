@@ -141,7 +141,7 @@ endif
 
 if CMOCKA
 UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sampler tests/unit/test_sampler_caps \
-	tests/unit/test_sampler_loads tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_restore \
+	tests/unit/test_sampler_loads tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_still tests/unit/test_restore \
 	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_cluster_change tests/unit/test_policy_load \
 	tests/unit/test_guests \
 	tests/unit/test_agree tests/unit/test_cluster_reload \
@@ -265,6 +265,8 @@ tests_unit_test_sampler_loads_SOURCES = tests/unit/test_sampler_loads.c $(SAMPLE
 tests_unit_test_sampler_loads_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_prop_SOURCES = tests/unit/test_sampler_prop.c $(SAMPLER_RIG)
 tests_unit_test_sampler_prop_LDADD = $(SAMPLER_LIBS)
+tests_unit_test_still_SOURCES = tests/unit/test_still.c $(SAMPLER_RIG)
+tests_unit_test_still_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_run_SOURCES = tests/unit/test_sampler_run.c $(SAMPLER_RIG)
 tests_unit_test_sampler_run_LDADD = $(SAMPLER_LIBS)
 endif

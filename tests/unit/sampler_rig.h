@@ -38,6 +38,7 @@ struct rig_scan {
 struct rig_wish {
 	struct cap cap[FLOW_GUESTS_MAX];
 	struct rate rate[FLOW_GUESTS_MAX];
+	struct resos stands[FLOW_GUESTS_MAX];
 };
 struct rig_block {
 	uint64_t decisions;
@@ -83,13 +84,13 @@ void scan_guest(struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struc
 	u->wrs += sc->add.wrs;
 	u->lost += sc->add.lost;
 	u->backlog += sc->add.backlog;
-	u->queues += sc->add.backlog > 0;
+	u->queues += sc->add.queues ? sc->add.queues : sc->add.backlog > 0;
 	*rep = sc->report;
 	rep->slot = u->slot;
 	for (uint64_t i = 0; whole && i < rep->n; i++) /* who reports has a window */
 		window_add(whole, sc->latency_ns);
 	*res = sc->res;
-	work.backlog = 0;
+	work.backlog = work.queues = 0;
 	res->found = memcmp(&work, &none, sizeof(work)) || rep->n || rep->flags || res->refresh ||
 		     res->faults || res->latencies_lost;
 }
@@ -144,6 +145,7 @@ static void rig_wish_decide(const struct policy_in *in, const void *params, void
 			.cap = w->cap[slot],
 			.rate = w->rate[slot].q16 ? w->rate[slot] : RATE_ONE,
 			.reason = w->cap[slot].limited,
+			.stands = w->stands[slot],
 		};
 	}
 }
