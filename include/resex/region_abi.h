@@ -6,6 +6,9 @@
  * writes it: a header with a directory, then tables of records with checksums. The *words*
  * are 64-bit words that change only by RDMA CAS and FAA, also when the owner changes them.
  * All numbers are little-endian; all hosts are x86. Padding is zero.
+ *
+ * A host runs resexd, or it is a *cached host* and runs resex-cached (resex-cache(7)). The header
+ * is the same, the directory is not: see enum region_kind.
  */
 #ifndef RESEX_REGION_ABI_H
 #define RESEX_REGION_ABI_H
@@ -49,7 +52,11 @@ struct region_record {
 	uint32_t crc;
 };
 
-/* Records; from REGION_LOCK_PAGE on: pages of words. A kind keeps its number for ever. */
+/*
+ * Records; from REGION_LOCK_PAGE on: words. A kind keeps its number for ever. Of resexd: HOST to
+ * ACK_PAGE. Of an application server that caches: REGION_CACHE_*, and none of the others. Of a
+ * proxy: none at all.
+ */
 enum region_kind {
 	REGION_HEADER = 1,
 	REGION_HOST,
@@ -61,18 +68,24 @@ enum region_kind {
 	REGION_COUNTER_PAGE,
 	REGION_NODE_PAGE,
 	REGION_ACK_PAGE,
+	REGION_CACHE_BEAT_WORD, /* in the part REGION_VERSIONS, as the next two */
+	REGION_CACHE_LOG_WORD,
+	REGION_CACHE_VERSION,
+	REGION_CACHE_ACK,
 };
 
 /* The parts, by number. Part p of the directory is part p of the transport. */
 enum region_part {
 	REGION_TABLE,
 	REGION_WORDS,
-	REGION_LOADS, /* optional */
+	REGION_LOADS,	 /* optional */
+	REGION_VERSIONS, /* of an application server that caches */
 };
 
 /*
  * Where the records or words of one kind are. A reader skips an entry of a kind that it does not
- * know. Each kind of this version is there exactly once; REGION_LOAD once or not at all.
+ * know. Each kind of resexd is there exactly once; REGION_LOAD once or not at all. Each kind of a
+ * cached application server is there exactly once.
  */
 struct region_entry {
 	uint32_t kind;
@@ -319,6 +332,35 @@ static inline uint64_t region_ack(uint16_t host, uint16_t node, uint64_t word)
 static inline int region_is_kept(uint64_t word, uint64_t kept)
 {
 	return word >> REGION_COUNT_BITS == kept >> REGION_COUNT_BITS;
+}
+
+/* --- an application server that caches -------------------------------------- */
+
+/*
+ * Part VERSIONS, which the owner's CPU writes and others READ. The beat: one word; the log word;
+ * then version word w at REGION_CACHE_WORDS + 8 w. Part WORDS: four pages of zeros, then the ack
+ * words, by slot of this updater and by host. src/cache/cache.h says what all of them hold. The
+ * directory has their places, and how many version words and slots there are. A reader refuses
+ * other places.
+ */
+enum {
+	REGION_CACHE_BEAT = 0,
+	REGION_CACHE_LOG = 64, /* another cache line than the beat's, which changes more often */
+	REGION_CACHE_WORDS = 1 * REGION_PAGE,
+	REGION_CACHE_WORDS_MAX = 1000000,
+	REGION_CACHE_ACKS = REGION_WORDS_BYTES,
+	REGION_CACHE_ACKS_STRIDE = 8 * REGION_HOSTS_MAX, /* from one slot to the next */
+	REGION_CACHE_SLOTS_MAX = 64,
+};
+
+static inline uint32_t region_cache_word_offset(uint32_t word)
+{
+	return REGION_CACHE_WORDS + 8u * word;
+}
+
+static inline uint32_t region_cache_ack_offset(uint32_t slot, uint32_t host)
+{
+	return REGION_CACHE_ACKS + REGION_CACHE_ACKS_STRIDE * slot + 8u * (host - 1);
 }
 
 static_assert((int)REGION_WORDS_OF_KIND >= 2 * (int)REGION_NODES_MAX, "words and kept words");

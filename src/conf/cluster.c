@@ -35,14 +35,15 @@ static const struct conf_key top_keys[] = {
 };
 #undef KEY
 
-/* An element of hosts[]: a member, or a client. */
+/* An element of hosts[]: a member, a client, or a cached host. */
 struct listed {
 	struct cluster_host host;
-	uint32_t role;	 /* enum transport_role */
+	uint32_t role;	 /* index of role_names[] */
 	uint32_t rights; /* index of rights_names[] */
 };
 
-static const char *const role_names[] = { "member", "client", NULL };
+static const char *const role_names[] = { "member", "client", "app", "proxy", NULL };
+enum { ROLE_CLIENT = 1, ROLE_APP, ROLE_PROXY };
 static const char *const rights_names[] = { "read", "atomics", NULL };
 /* By the same index. */
 static const uint32_t rights_of[] = { 0, TRANSPORT_ATOMICS };
@@ -103,7 +104,7 @@ static int check_unique(const struct conf_doc *d, const char *path, const struct
 	return 0;
 }
 
-/* Members and clients have one range of numbers: a number says who calls. */
+/* All of them have one range of numbers: a number says which host calls. */
 static int check_listed(const struct cluster_conf *c, const struct conf_doc *d, const char *path,
 			const struct cluster_host *h, struct conf_error *e)
 {
@@ -116,6 +117,10 @@ static int check_listed(const struct cluster_conf *c, const struct conf_doc *d, 
 	for (uint32_t k = 0; !rc && k < c->clients; k++)
 		rc = check_unique(d, path, &n,
 				  &(struct named){ "host", c->client[k].name, c->client[k].number },
+				  e);
+	for (uint32_t k = 0; !rc && k < c->caches; k++)
+		rc = check_unique(d, path, &n,
+				  &(struct named){ "host", c->cached[k].name, c->cached[k].number },
 				  e);
 	return rc;
 }
@@ -135,6 +140,15 @@ static int check_corosync_node(const struct cluster_conf *c, const struct conf_d
 	return 0;
 }
 
+/* The hosts that are called: host[], then cached[]. */
+static void called_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p)
+{
+	if (i < c->hosts)
+		cluster_peer(c, i, p);
+	else
+		cluster_cached_peer(c, i - c->hosts, p);
+}
+
 /*
  * address:port must be unique, with a transport that has ports: else a host would reach another
  * one than the one it calls.
@@ -144,9 +158,9 @@ static int check_port_unique(const struct cluster_conf *c, const struct conf_doc
 {
 	struct transport_peer p, other;
 
-	cluster_peer(c, i, &p);
+	called_peer(c, i, &p);
 	for (uint32_t k = 0; p.port && k < i; k++) {
-		cluster_peer(c, k, &other);
+		called_peer(c, k, &other);
 		if (!strcmp(p.address, other.address) && p.port == other.port)
 			return conf_fail(
 				d, at, e,
@@ -156,7 +170,7 @@ static int check_port_unique(const struct cluster_conf *c, const struct conf_doc
 	return 0;
 }
 
-/* The index in hosts[] of the member or client of this name. */
+/* The index in hosts[] of the host of this name. */
 static uint32_t place_of(const struct conf_doc *d, const char *name)
 {
 	json_t *v;
@@ -177,8 +191,8 @@ static int check_addresses(const struct cluster_conf *c, const struct conf_doc *
 	struct transport_peer p;
 	char at[64];
 
-	for (uint32_t i = 0; b->check && i < c->hosts; i++) {
-		cluster_peer(c, i, &p);
+	for (uint32_t i = 0; b->check && i < c->hosts + c->caches; i++) {
+		called_peer(c, i, &p);
 		snprintf(at, sizeof(at), "hosts[%u].address", place_of(d, p.name));
 		if (check_port_unique(c, d, at, i, e))
 			return -EINVAL;
@@ -254,6 +268,18 @@ static int read_client(struct cluster_conf *c, const struct conf_doc *d, const c
 	return 0;
 }
 
+static int read_cached(struct cluster_conf *c, const struct conf_doc *d, const char *path,
+		       const json_t *obj, const struct listed *l, struct conf_error *e)
+{
+	struct cluster_cached h = { .number = l->host.number,
+				    .port = l->host.port,
+				    .role = l->role == ROLE_APP ? CLUSTER_APP : CLUSTER_PROXY };
+
+	strcpy(h.name, l->host.name);
+	strcpy(h.address, l->host.address);
+	return cluster_cached_add(c, d, path, obj, &h, e);
+}
+
 static int read_host(void *to, const struct conf_doc *d, const char *path, const json_t *obj,
 		     struct conf_error *e)
 {
@@ -265,9 +291,15 @@ static int read_host(void *to, const struct conf_doc *d, const char *path, const
 		rc = check_listed(c, d, path, &l.host, e);
 	if (rc)
 		return rc;
-	if (l.role == TRANSPORT_CLIENT)
+	switch (l.role) {
+	case ROLE_CLIENT:
 		return read_client(c, d, path, obj, &l, e);
-	return read_member(c, d, path, obj, &l.host, e);
+	case ROLE_APP:
+	case ROLE_PROXY:
+		return read_cached(c, d, path, obj, &l, e);
+	default:
+		return read_member(c, d, path, obj, &l.host, e);
+	}
 }
 
 static const struct conf_list host_list = {
@@ -301,18 +333,24 @@ static int find_client(struct cluster_conf *c, const struct conf_doc *d, const c
 			 name, name);
 }
 
+/*
+ * Without "host": hostname up to the first dot. Hosts are called xen1 here, whether or not
+ * hostname(1) adds a domain. All of the file is the same on every host then, and can be copied.
+ * Was it given?
+ */
+static bool name_host(struct cluster_conf *c, const char *hostname)
+{
+	if (c->host_name[0])
+		return true;
+	snprintf(c->host_name, sizeof(c->host_name), "%.*s", (int)strcspn(hostname, "."), hostname);
+	return false;
+}
+
 static int find_self(struct cluster_conf *c, const struct conf_doc *d, const char *hostname,
 		     struct conf_error *e)
 {
-	/*
-	 * Up to the first dot: hosts are called xen1 here, whether or not hostname(1) adds a
-	 * domain. All of the file is the same on every host then, and can be copied.
-	 */
-	bool given = c->host_name[0];
+	bool given = name_host(c, hostname);
 
-	if (!given)
-		snprintf(c->host_name, sizeof(c->host_name), "%.*s", (int)strcspn(hostname, "."),
-			 hostname);
 	for (uint32_t i = 0; i < c->hosts; i++)
 		if (!strcmp(c->host[i].name, c->host_name)) {
 			c->self = i;
@@ -323,6 +361,11 @@ static int find_self(struct cluster_conf *c, const struct conf_doc *d, const cha
 				 "\"%s\" is a client, which serves nothing: run resexd on members "
 				 "alone",
 				 c->host_name);
+	if (cluster_cached_named(c, c->host_name))
+		return conf_fail(d, given ? "host" : "hosts", e,
+				 "\"%s\" has the role app or proxy, and runs resex-cached: run "
+				 "resexd on members alone",
+				 c->host_name);
 	if (given)
 		return conf_fail(d, "host", e, "unknown host \"%s\": use a name of hosts[]",
 				 c->host_name);
@@ -330,6 +373,32 @@ static int find_self(struct cluster_conf *c, const struct conf_doc *d, const cha
 			 "this host is called \"%s\", which is not in hosts[]: add it, or give "
 			 "its name there with \"host\"",
 			 c->host_name);
+}
+
+/* name: as the program was told, or NULL. */
+static int find_cached(struct cluster_conf *c, const struct conf_doc *d, const char *name,
+		       const char *hostname, uint32_t *self, struct conf_error *e)
+{
+	bool given = name || name_host(c, hostname);
+	const char *at = !name && given ? "host" : "hosts";
+	const char *wanted = name ? name : c->host_name;
+	const struct cluster_cached *h = cluster_cached_named(c, wanted);
+
+	if (h) {
+		strcpy(c->host_name, h->name);
+		*self = (uint32_t)(h - c->cached);
+		return 0;
+	}
+	if (cluster_host_find(c, wanted) || client_named(c, wanted) < c->clients)
+		return conf_fail(d, at, e,
+				 "\"%s\" is a member or a client: run resex-cached on hosts with "
+				 "the role app or proxy alone",
+				 wanted);
+	return conf_fail(d, at, e,
+			 "\"%.64s\" is no cached host: add { \"name\": \"%.64s\", \"number\": N, "
+			 "\"role\": \"app\" or \"proxy\", \"address\": ... } to hosts[]%s",
+			 wanted, wanted,
+			 given ? "" : ", or give this host's name there with \"host\"");
 }
 
 /* --- services -------------------------------------------------------------- */
@@ -356,6 +425,11 @@ static int read_balancers(const struct cluster_conf *c, const struct conf_doc *d
 				return conf_fail(d, at, e,
 						 "\"%.64s\" is a client, and balances nothing: use "
 						 "the name of a member",
+						 name);
+			if (name && cluster_cached_named(c, name))
+				return conf_fail(d, at, e,
+						 "\"%.64s\" runs resex-cached, and balances "
+						 "nothing: use the name of a member",
 						 name);
 			return conf_fail(d, at, e, "unknown host \"%.64s\": use a name of hosts[]",
 					 name ? name : "?");
@@ -526,6 +600,9 @@ static void set_defaults(struct cluster_conf *c)
 	c->drift = 1000;
 	c->callers = 0; /* not given: see read_and_free */
 	c->callers_second = 0;
+	c->cache = (struct cluster_cache){
+		.fresh_ns = NS_PER_S, .detect_ns = 2 * NS_PER_S, .words = 65536, .slots = 8
+	};
 }
 
 static int read_transport(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
@@ -544,40 +621,65 @@ static int read_transport(struct cluster_conf *c, const struct conf_doc *d, stru
 			 name ? name : "?");
 }
 
-/* Who reads the file: a host by its host name or by "host", or a client by its name. */
+/*
+ * Which program reads the file: resexd by its host's name or by "host"; a client by its name;
+ * resex-cached by a name that it was given, or as resexd.
+ */
 struct reader {
-	const char *hostname, *client; /* one of them is NULL */
+	const char *hostname;
+	const char *client; /* NULL: no client */
+	const char *cached;
+	uint32_t *cached_self; /* NULL: not resex-cached */
 };
+
+static uint64_t at_least(uint32_t n, uint32_t least)
+{
+	return n > least ? n : least;
+}
 
 /* After a power cut all hosts and clients call at once. */
 uint64_t cluster_callers_default(const struct cluster_conf *c)
 {
-	uint32_t all = c->hosts + c->clients;
-
-	return all > CALLERS_MIN ? all : CALLERS_MIN;
+	return at_least(c->hosts + c->clients, CALLERS_MIN);
 }
 
 uint64_t cluster_callers_second_default(const struct cluster_conf *c)
 {
-	uint32_t all = c->hosts + c->clients;
-
-	return all > CALLERS_SECOND_MIN ? all : CALLERS_SECOND_MIN;
+	return at_least(c->hosts + c->clients, CALLERS_SECOND_MIN);
 }
 
-static void set_callers(struct cluster_conf *c)
+static void set_callers(struct cluster_conf *c, bool cached)
 {
+	uint32_t all = c->caches + c->clients; /* that call a cached host */
+
 	if (!c->callers)
-		c->callers = cluster_callers_default(c);
+		c->callers = cached ? at_least(all, CALLERS_MIN) : cluster_callers_default(c);
 	if (!c->callers_second)
-		c->callers_second = cluster_callers_second_default(c);
+		c->callers_second = cached ? at_least(all, CALLERS_SECOND_MIN)
+					   : cluster_callers_second_default(c);
+}
+
+/* The list of hosts has one that the reader is, or that it calls; and which one is the reader? */
+static int find_reader(struct cluster_conf *c, const struct conf_doc *d, const struct reader *is,
+		       struct conf_error *e)
+{
+	if (is->cached_self)
+		return find_cached(c, d, is->cached, is->hostname, is->cached_self, e);
+	if (!c->hosts && !(is->client && c->caches))
+		return conf_fail(d, "hosts", e,
+				 c->caches ? "there are only clients and cached hosts: give the "
+					     "members, too"
+					   : "there are only clients: give the members, too");
+	return is->client ? find_client(c, d, is->client, e) : find_self(c, d, is->hostname, e);
 }
 
 /* Read d, unless it could not be opened (rc), and free it. */
 static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, struct reader is,
 			 struct conf_error *e)
 {
-	static const char *const also[] = { "hosts", "services", "transport", "nodes",
-					    "load",  "balance",	 "reconf",    NULL };
+	static const char *const also[] = { "hosts",   "services", "transport", "nodes", "load",
+					    "balance", "reconf",   "cache",	NULL };
+	bool serves = !is.client && !is.cached_self;
 
 	if (rc)
 		return rc;
@@ -588,11 +690,11 @@ static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, str
 		rc = read_transport(c, d, e);
 	if (!rc)
 		rc = conf_read_list(d, "", d->root, &host_list, c, e);
-	if (!rc && !c->hosts)
-		rc = conf_fail(d, "hosts", e, "there are only clients: give the members, too");
+	if (!rc)
+		rc = find_reader(c, d, &is, e);
 	if (!rc) {
-		set_callers(c);
-		rc = is.client ? find_client(c, d, is.client, e) : find_self(c, d, is.hostname, e);
+		set_callers(c, is.cached_self != NULL);
+		rc = cluster_cache_read(c, d, e);
 	}
 	if (!rc)
 		rc = conf_read_list(d, "", d->root, &service_list, c, e);
@@ -601,7 +703,7 @@ static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, str
 	if (!rc)
 		rc = cluster_reconf_read(c, d, e);
 	if (!rc)
-		rc = cluster_balance_read(c, d, is.client != NULL, e);
+		rc = cluster_balance_read(c, d, !serves, e);
 	if (!rc)
 		rc = check_addresses(c, d, e);
 	conf_free(d);
@@ -633,6 +735,17 @@ int cluster_client_load(struct cluster_conf *c, const char *file, const char *na
 	int rc = conf_load(&d, file, e);
 
 	return read_and_free(c, &d, rc, (struct reader){ .hostname = "", .client = name }, e);
+}
+
+int cluster_cached_load(struct cluster_conf *c, const char *file, const char *name,
+			const char *hostname, uint32_t *self, struct conf_error *e)
+{
+	struct conf_doc d;
+	int rc = conf_load(&d, file, e);
+
+	return read_and_free(
+		c, &d, rc,
+		(struct reader){ .hostname = hostname, .cached = name, .cached_self = self }, e);
 }
 
 int64_t cluster_break_ns(const struct cluster_conf *c)

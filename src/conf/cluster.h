@@ -47,6 +47,28 @@ struct cluster_client {
 	uint32_t rights;		     /* enum transport_right */
 };
 
+enum cluster_cached_role { CLUSTER_APP, CLUSTER_PROXY };
+
+/*
+ * A host that runs resex-cached (resex-cache(7)). resexd neither calls nor accepts it, and it is in
+ * no agreement of resexd's hosts.
+ */
+struct cluster_cached {
+	char name[REGION_NAME];
+	uint64_t number; /* of the same range as the hosts' */
+	char address[TRANSPORT_ADDRESS_MAX];
+	uint64_t port;
+	uint32_t role; /* enum cluster_cached_role */
+};
+
+/* What all cached hosts must hold alike. */
+struct cluster_cache {
+	int64_t fresh_ns;  /* how long a home's evidence is used */
+	int64_t detect_ns; /* a member that does not acknowledge for so long is removed */
+	uint64_t words;	   /* version words of each home */
+	uint64_t slots;	   /* updates at a time, of each application server */
+};
+
 struct cluster_service {
 	char name[REGION_NAME];
 	uint64_t number;	  /* 1 .. REGION_SERVICES_MAX - 1 */
@@ -141,6 +163,9 @@ struct cluster_conf {
 	uint32_t self; /* index of this host; of cluster_client_load: of this client */
 	struct cluster_client client[REGION_HOSTS_MAX];
 	uint32_t clients;
+	struct cluster_cached cached[REGION_HOSTS_MAX];
+	uint32_t caches;
+	struct cluster_cache cache;
 	struct cluster_service service[CLUSTER_SERVICES_MAX];
 	uint32_t services;
 	struct cluster_node node[CLUSTER_NODES_MAX];
@@ -275,6 +300,22 @@ const struct cluster_node *cluster_next_own(const struct cluster_conf *c,
 					    const struct cluster_node *n);
 /* The lowest number of a host. With static membership it has the locks. */
 uint16_t cluster_lowest_host(const struct cluster_conf *c);
+/*
+ * Read a file for the cached host of this name; NULL: the file's "host", or hostname up to its
+ * first dot. *self: its index in cached[]. 0, or -errno with e filled. The file need not have
+ * members. callers and callers_second have their defaults by the cached hosts and clients.
+ */
+int cluster_cached_load(struct cluster_conf *c, const char *file, const char *name,
+			const char *hostname, uint32_t *self, struct conf_error *e);
+/* Of the cached host with this number, or NULL. */
+const struct cluster_cached *cluster_cached_at(const struct cluster_conf *c, uint16_t number);
+/* Fill p for the transport; the role there is TRANSPORT_MEMBER. */
+void cluster_cached_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p);
+/*
+ * transport_conf.agreement between cached hosts: of drift, of "cache", and of the numbers and roles
+ * of all cached hosts. None of it changes while they run.
+ */
+uint64_t cluster_cache_agreement(const struct cluster_conf *c);
 /* The client with this number, or NULL. */
 const struct cluster_client *cluster_client_at(const struct cluster_conf *c, uint16_t number);
 

@@ -12,6 +12,8 @@
  *			balancers; and guarantee,	of these but number and name
  *			share, maximum, priority,
  *			high, low
+ *	cache		drift, "cache"; of the cached	never changes
+ *			hosts: number, role
  *	nodes		of all hosts: host, number,	of a host's own number, name and guest
  *			name, guest, service, server,	never change
  *			kind, capacity, only; and
@@ -21,7 +23,9 @@
  * and on the services. The transport refuses a host with other rules (hello.h). The digests of the
  * other parts are in each host's region, and src/cluster/agree.c compares them: a host decides
  * nothing that a difference touches. Keys that hosts may set for themselves are in no part: names
- * of hosts, addresses, key file, how often a host reads others, how many callers it accepts.
+ * of hosts, addresses, key file, how often a host reads others, how many callers it accepts. The
+ * part "cache" is of the transport between cached hosts, and no other part is: the two kinds of
+ * hosts have no agreement with each other.
  *
  * Each number is the first 8 bytes of a SHA-256, little endian; 1 in place of 0, which says "not
  * given". What is digested, all little endian:
@@ -37,6 +41,8 @@
  *			name 8, its name, length of its guest 8, its guest, number of its service 8
  *			(0: none), length of its server 8, its server, kind 8, capacity 8,
  *			cluster_node_may() 32; with "reconf" another label; 0 if there are no nodes
+ *	cache		label 16, drift 8, fresh 8, detect 8, words 8, slots 8; of each cached
+ *			host, by number: number 8, role 8
  *	agreement	label 16, membership 8, hold 8, timeout 8, drift 8, lowest number of a host
  *			8 (0 with corosync)
  */
@@ -199,5 +205,26 @@ uint64_t cluster_agreement(const struct cluster_conf *c)
 	add_word(&ctx, (uint64_t)c->timeout_ns);
 	add_word(&ctx, c->drift);
 	add_word(&ctx, c->membership == CLUSTER_STATIC ? cluster_lowest_host(c) : 0);
+	return end(&ctx);
+}
+
+uint64_t cluster_cache_agreement(const struct cluster_conf *c)
+{
+	struct sha256_ctx ctx;
+
+	begin(&ctx, "resex: cache 1  ");
+	add_word(&ctx, c->drift);
+	add_word(&ctx, (uint64_t)c->cache.fresh_ns);
+	add_word(&ctx, (uint64_t)c->cache.detect_ns);
+	add_word(&ctx, c->cache.words);
+	add_word(&ctx, c->cache.slots);
+	for (uint32_t n = 1; n <= REGION_HOSTS_MAX; n++) {
+		const struct cluster_cached *h = cluster_cached_at(c, (uint16_t)n);
+
+		if (!h)
+			continue;
+		add_word(&ctx, h->number);
+		add_word(&ctx, h->role);
+	}
 	return end(&ctx);
 }

@@ -21,6 +21,7 @@
  *	reconf, balance; scan,	yes: they are of this host, and in no agreement; but see
  *	stale, window of load	cluster_next_left()
  *	a client		yes, all of it: it is no member, and in no agreement
+ *	a cached host, "cache"	yes, all of it: no resexd calls them; it is no change
  *	a service's name	no, nor its number: its lock and its nodes are found by the number
  *	membership, hold,	no: all hosts must have the same (cluster_agree.c)
  *	timeout, drift, cluster

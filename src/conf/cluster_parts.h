@@ -15,8 +15,15 @@ int cluster_reconf_read(struct cluster_conf *c, const struct conf_doc *d, struct
 /* Has c nodes for the minimums and guarantees of all its services, with these values? */
 int cluster_sums_check(const struct cluster_conf *c, const struct cluster_service *all,
 		       const struct conf_doc *d, struct conf_error *e);
-/* "balance"; after the nodes. A client checks it, and balances nothing. */
+/* "balance"; after the nodes. A client or a cached host checks it, and balances nothing. */
 int cluster_balance_read(struct cluster_conf *c, const struct conf_doc *d, bool client,
 			 struct conf_error *e);
+/* An element of "hosts" that is a cached host: obj, whose name and number are unique. */
+int cluster_cached_add(struct cluster_conf *c, const struct conf_doc *d, const char *path,
+		       const json_t *obj, const struct cluster_cached *h, struct conf_error *e);
+/* The cached host of this name, or NULL. */
+const struct cluster_cached *cluster_cached_named(const struct cluster_conf *c, const char *name);
+/* "cache". */
+int cluster_cache_read(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e);
 
 #endif

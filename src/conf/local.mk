@@ -4,6 +4,7 @@ libconf_a_SOURCES = \
 	src/conf/cluster.c src/conf/cluster.h \
 	src/conf/cluster_agree.c \
 	src/conf/cluster_balance.c \
+	src/conf/cluster_cached.c \
 	src/conf/cluster_change.c src/conf/cluster_change.h \
 	src/conf/cluster_file.c \
 	src/conf/cluster_find.c \

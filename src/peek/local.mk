@@ -7,5 +7,7 @@ resex_peek_SOURCES = \
 	src/peek/options.c \
 	src/peek/peek.h \
 	src/peek/read.c \
-	src/peek/show.c
+	src/peek/read_cached.c \
+	src/peek/show.c \
+	src/peek/show_cached.c
 resex_peek_LDADD = libconf.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a $(JANSSON_LIBS)

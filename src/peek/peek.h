@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * peek: what the files of resex-peek(1) share. The flow: main.c reads the command line (options.c)
- * and cluster.json, and opens a transport as a client; read.c reads each host by READs alone;
- * show.c makes one JSON object of what was read, and prints it or tables of it.
+ * and cluster.json, and opens a transport to the members, and one to the cached hosts, as a client
+ * of either; read.c reads each member by READs alone, and read_cached.c each cached host; show.c
+ * and show_cached.c make one JSON object of what was read, and show.c prints it or tables of it.
  */
 #ifndef RESEX_PEEK_PEEK_H
 #define RESEX_PEEK_PEEK_H
@@ -91,11 +92,64 @@ static inline bool peek_over(const struct peek_host *h)
 	return h->stage >= PEEK_DONE;
 }
 
+/* --- read_cached.c ---------------------------------------------------------------- */
+
+/* As enum peek_stage. */
+enum peek_cached_stage {
+	PEEK_CACHED_LINK,
+	PEEK_CACHED_HEADER, /* a proxy has nothing else */
+	PEEK_CACHED_WORDS,  /* beat, log word and version words */
+	PEEK_CACHED_ACKS,
+	PEEK_CACHED_BEAT, /* again, until it has changed */
+	PEEK_CACHED_DONE,
+	PEEK_CACHED_FAILED, /* note says why */
+};
+
+struct peek_cached {
+	const struct cluster_cached *conf;
+	enum peek_cached_stage stage;
+	char note[PEEK_NOTE_MAX];
+	uint64_t generation; /* of the link */
+	struct region_cache serves;
+	uint64_t beat, log;   /* words as read first */
+	bool beats;	      /* it changed while it was read */
+	uint32_t open, moved; /* version words that are not 0; that have changed in this life */
+	uint64_t ack[REGION_CACHE_SLOTS_MAX * REGION_HOSTS_MAX];
+	uint32_t at, bytes; /* of this stage: read, and in all */
+	bool posted;
+	uint32_t len;	 /* of the newest READ */
+	uint32_t serial; /* its tag */
+	struct mono due, began;
+};
+
+void peek_cached_begin(struct peek_cached *h, const struct cluster_cached *conf);
+void peek_cached_event(struct peek_cached *h, const struct transport_event *ev, struct mono now);
+struct mono peek_cached_step(struct peek_cached *h, struct transport *t,
+			     const struct peek_pace *pace, struct mono now);
+void peek_cached_give_up(struct peek_cached *h);
+static inline bool peek_cached_over(const struct peek_cached *h)
+{
+	return h->stage >= PEEK_CACHED_DONE;
+}
+
 /* --- show.c ---------------------------------------------------------------------- */
 
+struct peek_all {
+	struct peek_host *host[REGION_HOSTS_MAX];
+	size_t hosts;
+	struct peek_cached *cached[REGION_HOSTS_MAX];
+	size_t caches;
+};
+
 /* All that was read, for -j; NULL: no memory. conf is the client's. */
-json_t *peek_json(const struct cluster_conf *conf, struct peek_host *const *host, size_t n);
+json_t *peek_json(const struct cluster_conf *conf, const struct peek_all *all);
 /* The same as tables. */
 void peek_print(const json_t *all);
+
+/* --- show_cached.c ------------------------------------------------------------------ */
+
+/* Add the row of a cached host, and those of its ack words. */
+void peek_cached_rows(const struct cluster_conf *conf, const struct peek_cached *h, json_t *cached,
+		      json_t *acks);
 
 #endif

@@ -204,19 +204,22 @@ static void add_words(json_t *services, json_t *nodes, const struct cluster_conf
 			json_array_append_new(nodes, node_row(c, h, n));
 }
 
-json_t *peek_json(const struct cluster_conf *conf, struct peek_host *const *host, size_t n)
+json_t *peek_json(const struct cluster_conf *conf, const struct peek_all *all)
 {
 	json_t *hosts = json_array(), *services = json_array(), *nodes = json_array();
+	json_t *cached = json_array(), *acks = json_array();
 
-	for (size_t i = 0; i < n; i++) {
-		json_array_append_new(hosts, host_row(conf, host[i]));
-		if (host[i]->stage == PEEK_DONE)
-			add_words(services, nodes, conf, host[i]);
+	for (size_t i = 0; i < all->hosts; i++) {
+		json_array_append_new(hosts, host_row(conf, all->host[i]));
+		if (all->host[i]->stage == PEEK_DONE)
+			add_words(services, nodes, conf, all->host[i]);
 	}
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "cluster", conf->cluster, "transport",
-			 transport_backends[conf->transport]->name, "client",
+	for (size_t i = 0; i < all->caches; i++)
+		peek_cached_rows(conf, all->cached[i], cached, acks);
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "cluster", conf->cluster,
+			 "transport", transport_backends[conf->transport]->name, "client",
 			 conf->client[conf->self].name, "hosts", hosts, "services", services,
-			 "nodes", nodes);
+			 "nodes", nodes, "cached", cached, "acks", acks);
 }
 
 /* --- text ------------------------------------------------------------------------- */
@@ -259,6 +262,27 @@ static const struct column node_cols[] = {
 	{ 0 },
 };
 
+static const struct column cached_cols[] = {
+	{ "NAME", "name", 1 },
+	{ "NUMBER", "number", 0 },
+	{ "ROLE", "role", 1 },
+	{ "STATE", "state", 1 },
+	{ "BEAT", "beat_ns", 0 },
+	{ "GENERATION", "generation", 0 },
+	{ "ENDED", "ended", 0 },
+	{ "WORDS", "words", 0 },
+	{ "OPEN", "open", 0 },
+	{ "MOVED", "moved", 0 },
+	{ "SLOTS", "slots", 0 },
+	{ "NOTE", "note", 1 },
+	{ 0 },
+};
+
+static const struct column ack_cols[] = {
+	{ "HOST", "host", 1 },	 { "SLOT", "slot", 0 },	    { "BY", "by", 1 },
+	{ "FENCE", "fence", 0 }, { "NUMBER", "number", 0 }, { 0 },
+};
+
 static void print_rows(const json_t *all, const char *key, const struct column *cols)
 {
 	const json_t *rows = json_object_get(all, key);
@@ -278,11 +302,14 @@ void peek_print(const json_t *all)
 	       json_string_value(json_object_get(all, "cluster")),
 	       json_string_value(json_object_get(all, "transport")),
 	       json_string_value(json_object_get(all, "client")));
-	table_print(stdout, json_object_get(all, "hosts"), host_cols);
+	if (json_array_size(json_object_get(all, "hosts")))
+		table_print(stdout, json_object_get(all, "hosts"), host_cols);
 	json_array_foreach(json_object_get(all, "hosts"), i, h)
 		if (json_is_true(json_object_get(h, "simulated")))
 			printf("%s: SIMULATED: none of its guests or figures is real\n",
 			       json_string_value(json_object_get(h, "name")));
 	print_rows(all, "services", service_cols);
 	print_rows(all, "nodes", node_cols);
+	print_rows(all, "cached", cached_cols);
+	print_rows(all, "acks", ack_cols);
 }

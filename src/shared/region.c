@@ -45,10 +45,14 @@ static const struct region_page {
 
 enum { PAGES = sizeof(pages) / sizeof(pages[0]) };
 
+enum { CACHE_KINDS = 4 };
+
 static_assert((int)REGION_TABLE == (int)TRANSPORT_TABLE &&
 		      (int)REGION_WORDS == (int)TRANSPORT_WORDS,
 	      "the directory has the transport's numbers of parts");
-static_assert((int)REGION_LOADS == (int)TRANSPORT_LOAD, "as above");
+static_assert((int)REGION_LOADS == (int)TRANSPORT_LOAD &&
+		      (int)REGION_VERSIONS == (int)TRANSPORT_VERSIONS,
+	      "as above");
 static_assert(sizeof(struct load_record) * REGION_NODES_MAX == REGION_LOADS_BYTES, "loads");
 static_assert((int)REGION_TABLES + (int)PAGES <= (int)REGION_ENTRIES_MAX, "directory");
 static_assert(sizeof(struct region_header) <= REGION_AT_HOST, "header");
@@ -66,6 +70,12 @@ static_assert(REGION_AT_SERVICES + STRIDE(region_service) * REGION_SERVICES_MAX 
 static_assert((int)REGION_TABLE_BYTES <= (int)TRANSPORT_PART_MAX &&
 		      (int)REGION_WORDS_BYTES <= (int)TRANSPORT_PART_MAX,
 	      "a part's size");
+static_assert(REGION_CACHE_WORDS + 8 * REGION_CACHE_WORDS_MAX + REGION_PAGE <=
+		      TRANSPORT_OPTIONAL_MAX,
+	      "version words");
+static_assert(REGION_CACHE_ACKS + REGION_CACHE_SLOTS_MAX * REGION_CACHE_ACKS_STRIDE <=
+		      (int)TRANSPORT_PART_MAX,
+	      "ack words");
 static_assert(TRANSPORT_READ_MAX / REGION_STRIDE_MAX * REGION_READS_MAX >= REGION_GUESTS_MAX,
 	      "READs enough for a whole table");
 
@@ -210,6 +220,58 @@ int region_words(uint64_t *words, uint64_t generation, const uint64_t *node)
 	return 0;
 }
 
+/* --- the owner, on a cached host ----------------------------------------------- */
+
+static uint32_t whole_pages(uint32_t bytes)
+{
+	return (bytes + REGION_PAGE - 1) / REGION_PAGE * REGION_PAGE;
+}
+
+void region_cache_bytes(const struct region_cache *c, size_t bytes[static TRANSPORT_PARTS])
+{
+	memset(bytes, 0, TRANSPORT_PARTS * sizeof(*bytes));
+	bytes[TRANSPORT_TABLE] = REGION_PAGE;
+	bytes[TRANSPORT_WORDS] = REGION_PAGE; /* of a proxy: none is used, but a host has some */
+	if (!c->words)
+		return;
+	bytes[TRANSPORT_WORDS] =
+		whole_pages(REGION_CACHE_ACKS + REGION_CACHE_ACKS_STRIDE * c->slots);
+	bytes[TRANSPORT_VERSIONS] = whole_pages(region_cache_word_offset(c->words));
+}
+
+/* The words of each kind, of which there are as many as c says. */
+static void cache_entries(const struct region_cache *c, struct region_entry e[static CACHE_KINDS])
+{
+	const struct region_entry all[CACHE_KINDS] = {
+		{ REGION_CACHE_BEAT_WORD, REGION_VERSIONS, REGION_CACHE_BEAT, 8, 1, 0 },
+		{ REGION_CACHE_LOG_WORD, REGION_VERSIONS, REGION_CACHE_LOG, 8, 1, 0 },
+		{ REGION_CACHE_VERSION, REGION_VERSIONS, REGION_CACHE_WORDS, 8, c->words, 0 },
+		{ REGION_CACHE_ACK, REGION_WORDS, REGION_CACHE_ACKS, 8, REGION_HOSTS_MAX * c->slots,
+		  0 },
+	};
+
+	memcpy(e, all, sizeof(all));
+}
+
+void region_init_cache(void *table, uint16_t host, uint64_t generation,
+		       const struct region_cache *c)
+{
+	struct region_header h = { .magic = REGION_MAGIC,
+				   .version = REGION_VERSION,
+				   .host = host,
+				   .generation = generation };
+	struct region_entry e[CACHE_KINDS];
+	size_t bytes[TRANSPORT_PARTS];
+
+	region_cache_bytes(c, bytes);
+	for (int i = 0; i < TRANSPORT_PARTS; i++)
+		h.part_bytes[i] = (uint32_t)bytes[i];
+	cache_entries(c, e);
+	for (int i = 0; c->words && i < CACHE_KINDS; i++)
+		add_entry(&h, &e[i]);
+	record_write(table, &h.head, REGION_HEADER, sizeof(h));
+}
+
 /* --- a peer ------------------------------------------------------------------ */
 
 static bool table_good(const struct region_shape *s, const struct region_entry *t, uint32_t bytes)
@@ -235,7 +297,7 @@ static bool page_good(const struct region_page *p, const struct region_entry *e)
 
 static bool part_good(enum region_part part, uint32_t bytes)
 {
-	uint32_t most = part == REGION_LOADS ? TRANSPORT_OPTIONAL_MAX : TRANSPORT_PART_MAX;
+	uint32_t most = part >= REGION_LOADS ? TRANSPORT_OPTIONAL_MAX : TRANSPORT_PART_MAX;
 
 	return bytes > 0 && bytes % REGION_PAGE == 0 && bytes <= most;
 }
@@ -259,8 +321,6 @@ static int parse_directory(const struct region_header *h, struct region_peer *ou
 {
 	const struct region_entry *e = NULL;
 
-	if (h->entries > REGION_ENTRIES_MAX)
-		return -ERANGE;
 	for (int i = 0; i < REGION_TABLES; i++) {
 		const struct region_shape *s = &shapes[i];
 		uint32_t n = entries_of(h, s->kind, &e);
@@ -283,35 +343,133 @@ static int parse_directory(const struct region_header *h, struct region_peer *ou
 	return 0;
 }
 
+/* Copy a header, of any kind of host, and check all but its directory. */
+static int take_header(const void *copy, uint16_t host, uint64_t generation,
+		       struct region_header *h)
+{
+	int rc;
+
+	memcpy(h, copy, sizeof(*h));
+	/*
+	 * Before the checksum: another version may have another header, of which only magic and
+	 * version are sure to be here (region_abi.h).
+	 */
+	if (h->head.seq && h->magic == REGION_MAGIC && h->version != REGION_VERSION)
+		return -EPROTONOSUPPORT;
+	rc = record_check(h, REGION_HEADER, sizeof(*h));
+	if (rc)
+		return rc;
+	if (h->magic != REGION_MAGIC)
+		return -EPROTO;
+	if (h->host != host)
+		return -EXDEV;
+	if (h->generation != generation)
+		return -ESTALE;
+	if (!part_good(REGION_WORDS, h->part_bytes[REGION_WORDS]) ||
+	    h->entries > REGION_ENTRIES_MAX)
+		return -ERANGE;
+	return 0;
+}
+
 int region_parse_header(const void *copy, uint16_t host, uint64_t generation,
 			struct region_peer *out)
 {
 	struct region_peer p = { .host = host, .generation = generation };
 	struct region_header h;
-	int rc;
+	int rc = take_header(copy, host, generation, &h);
 
-	memcpy(&h, copy, sizeof(h));
-	/*
-	 * Before the checksum: another version may have another header, of which only magic and
-	 * version are sure to be here (region_abi.h).
-	 */
-	if (h.head.seq && h.magic == REGION_MAGIC && h.version != REGION_VERSION)
-		return -EPROTONOSUPPORT;
-	rc = record_check(&h, REGION_HEADER, sizeof(h));
-	if (rc)
-		return rc;
-	if (h.magic != REGION_MAGIC)
-		return -EPROTO;
-	if (h.host != host)
-		return -EXDEV;
-	if (h.generation != generation)
-		return -ESTALE;
-	if (!part_good(REGION_WORDS, h.part_bytes[REGION_WORDS]) ||
-	    h.part_bytes[REGION_WORDS] < REGION_WORDS_BYTES)
-		return -ERANGE;
-	rc = parse_directory(&h, &p);
+	if (!rc && h.part_bytes[REGION_WORDS] < REGION_WORDS_BYTES)
+		rc = -ERANGE;
+	if (!rc)
+		rc = parse_directory(&h, &p);
 	if (!rc)
 		*out = p;
+	return rc;
+}
+
+/* --- a peer, of a cached host ---------------------------------------------------- */
+
+/* Has it a kind of resexd's? Then it is no cached host's. */
+static bool is_of_resexd(const struct region_header *h)
+{
+	const struct region_entry *e;
+	bool found = false;
+
+	for (int i = 0; i < REGION_TABLES; i++)
+		found |= entries_of(h, shapes[i].kind, &e) > 0;
+	for (int i = 0; i < PAGES; i++)
+		found |= entries_of(h, pages[i].kind, &e) > 0;
+	return found;
+}
+
+/* How many version words and slots there are, by our own limits. */
+static int take_counts(const struct region_entry *versions, const struct region_entry *acks,
+		       struct region_cache *c)
+{
+	if (!versions->count || versions->count > REGION_CACHE_WORDS_MAX || !acks->count ||
+	    acks->count / REGION_HOSTS_MAX > REGION_CACHE_SLOTS_MAX)
+		return -ERANGE;
+	c->words = versions->count;
+	c->slots = acks->count / REGION_HOSTS_MAX;
+	return 0;
+}
+
+/* Its entries, which are there, are those of a host with so many words and whole slots. */
+static int check_entries(const struct region_entry *const found[static CACHE_KINDS],
+			 const struct region_cache *c)
+{
+	struct region_entry want[CACHE_KINDS];
+
+	cache_entries(c, want);
+	for (int i = 0; i < CACHE_KINDS; i++)
+		if (found[i]->part != want[i].part || found[i]->offset != want[i].offset ||
+		    found[i]->stride != want[i].stride || found[i]->count != want[i].count)
+			return -ERANGE;
+	return 0;
+}
+
+/* Its parts have room for what it serves. */
+static int check_parts(const struct region_header *h, const struct region_cache *c)
+{
+	size_t bytes[TRANSPORT_PARTS];
+
+	region_cache_bytes(c, bytes);
+	for (enum region_part i = REGION_TABLE; i <= REGION_VERSIONS; i++)
+		if (bytes[i] && (!part_good(i, h->part_bytes[i]) || h->part_bytes[i] < bytes[i]))
+			return -ERANGE;
+	return 0;
+}
+
+int region_parse_cache(const void *copy, uint16_t host, uint64_t generation,
+		       struct region_cache *out)
+{
+	static const enum region_kind kinds[CACHE_KINDS] = { REGION_CACHE_BEAT_WORD,
+							     REGION_CACHE_LOG_WORD,
+							     REGION_CACHE_VERSION,
+							     REGION_CACHE_ACK };
+	const struct region_entry *found[CACHE_KINDS] = { NULL };
+	struct region_cache c = { 0 };
+	struct region_header h;
+	uint32_t n = 0;
+	int rc = take_header(copy, host, generation, &h);
+
+	if (rc)
+		return rc;
+	for (int i = 0; i < CACHE_KINDS; i++)
+		n += entries_of(&h, kinds[i], &found[i]);
+	if (is_of_resexd(&h) || (n && n != CACHE_KINDS))
+		return -EPROTO;
+	for (int i = 0; n && i < CACHE_KINDS; i++)
+		if (!found[i]) /* another one is there twice */
+			return -EPROTO;
+	if (n)
+		rc = take_counts(found[2], found[3], &c);
+	if (n && !rc)
+		rc = check_entries(found, &c);
+	if (!rc)
+		rc = check_parts(&h, &c);
+	if (!rc)
+		*out = c;
 	return rc;
 }
 
@@ -323,15 +481,15 @@ const char *region_why(int rc)
 	case -ENOMSG:
 		return "holds nothing yet; it is read again";
 	case -EPROTONOSUPPORT:
-		return "is of another version; run the same release of resexd on all hosts";
+		return "is of another version; run the same release on all hosts";
 	case -EXDEV:
 		return "says it is another host's; give each host its own number and address";
 	case -ESTALE:
 		return "is of an earlier start of that host; it is read again on a newer link";
 	case -ERANGE:
-		return "holds a number out of range; restart resexd there";
+		return "holds a number out of range; restart the daemon there";
 	default:
-		return "is not a region; run the same release of resexd on all hosts";
+		return "is not a region of such a host; run the same release on all hosts";
 	}
 }
 

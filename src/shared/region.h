@@ -7,6 +7,8 @@
  * hostile: every number is checked against our own limits before it is used. Copies need no
  * alignment. There is no I/O here. The words change only by the transport's atomics; this
  * file gives their first values.
+ *
+ * Cached hosts have other regions (resex-cached): region_init_cache, region_parse_cache.
  */
 #ifndef RESEX_SHARED_REGION_H
 #define RESEX_SHARED_REGION_H
@@ -79,6 +81,18 @@ void region_beat(struct region *r, struct region_host *h);
  */
 int region_words(uint64_t *words, uint64_t generation, const uint64_t *node);
 
+/* What a cached host serves; 0 and 0: nothing but a header, as a proxy. */
+struct region_cache {
+	uint32_t words; /* version words: 1 .. REGION_CACHE_WORDS_MAX */
+	uint32_t slots; /* of an updater: 1 .. REGION_CACHE_SLOTS_MAX */
+};
+
+/* How long its parts are: transport_conf.bytes. Their first contents are zeros. */
+void region_cache_bytes(const struct region_cache *c, size_t bytes[static TRANSPORT_PARTS]);
+/* Write its header: table is that part, zeros without a reader yet. */
+void region_init_cache(void *table, uint16_t host, uint64_t generation,
+		       const struct region_cache *c);
+
 /* --- a peer ------------------------------------------------------------------ */
 
 /* The checked contents of a header. */
@@ -97,6 +111,15 @@ struct region_peer {
  */
 int region_parse_header(const void *copy, uint16_t host, uint64_t generation,
 			struct region_peer *out);
+
+/*
+ * The same of a cached host, with what it serves in *out. -EPROTO also: it has a kind of resexd's,
+ * or some of REGION_CACHE_*, but not each exactly once. A region of resexd is refused here, and
+ * one of a cached host by region_parse_header, with -EPROTO: a reader knows by cluster.json which
+ * one it calls.
+ */
+int region_parse_cache(const void *copy, uint16_t host, uint64_t generation,
+		       struct region_cache *out);
 
 /* An error of these functions in words: the end of a sentence that begins with the region. */
 const char *region_why(int rc);
