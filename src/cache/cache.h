@@ -20,11 +20,14 @@
  * The rules. Each is in tests/model/cache.pml, R7's clocks in tests/model/fresh.pml. A name in
  * capitals is the broken variant (BROKEN_...). For it spin finds a stale page, or the violated
  * property in parentheses. tests/model/README.md has the place of each in the models, and the row.
- * Place in the code. Each has its name there. The others have no code yet.
- *	fill.c    R2 a and j, R7 l. Its owner begins its transaction when fill_state says so
- *	fresh.c   R7 f to l
- *	home.c    R1 a to d, R2 b to i, R3, R4 b and c, R6 b and c, R7 c and d
- *	update.c  R1 e, R4 a, b and d, R6 d, R7 a and b. Its owner keeps R5 by its transaction
+ * Place in the code. Each has its name there, and can be broken there (broken.h).
+ *	fill.c      R2 a and j, R7 l. Its owner begins its transaction when fill_state says so
+ *	fresh.c     R7 f to l
+ *	hit.c       R7 j and l
+ *	home.c      R1 a to d and f, R2 b to i, R3, R4 c, R6 b and c, R7 c and d
+ *	home_ack.c  R4 b
+ *	recover.c   R6 a and e, R7 e. Its owner raises the rows
+ *	update.c    R1 e, R4 a and d, R6 d, R7 a and b. Its owner keeps R5 by its transaction
  *
  * R1 A home keeps all updates that it was told of, whether a listed page depends on them or not
  *	a also those that touch no listed page: else the first fill, which is under way, is
@@ -36,6 +39,8 @@
  *	  it of one life and the version of the next finds the same number. NUMBER_FROM_ZERO
  *	e an updater tells how an update ended, also one without effect: else it is pending for
  *	  ever, and no page that it touches is cached. END_UNTOLD (PENDING)
+ *	f but none of an epoch before that of its own join, which a message may name that was late:
+ *	  it has ended, or never takes effect, and this home is not told. LATE_KEPT (PENDING)
  * R2 A home registers list and version in one step, or refuses
  *	a the log word was READ before the snapshot: else what ended between the two is missed.
  *	  NUMBER_LATE
@@ -144,6 +149,8 @@
 #ifndef RESEX_CACHE_CACHE_H
 #define RESEX_CACHE_CACHE_H
 
+#include <stdbool.h>
+
 #include "resex/region_abi.h"
 
 /*
@@ -204,6 +211,28 @@ static inline uint64_t cache_update_name(uint32_t fence, uint64_t number)
 static inline uint32_t cache_update_fence(uint64_t name)
 {
 	return cache_word_generation(name);
+}
+
+/*
+ * A tag of an update that touches all pages of all homes, for operators, and when the database is
+ * another one. No page has it in its list: a home moves each word that has one.
+ */
+#define CACHE_TAG_ALL 0ull
+
+/*
+ * A tag of an update that touches word `word` of each home, whatever its list: for an operator who
+ * knows a page, and not its tags. No page has it in its list, and no text has its hash.
+ */
+#define CACHE_TAG_WORD 0xffffffff00000000ull
+
+static inline uint64_t cache_tag_word(uint32_t word)
+{
+	return CACHE_TAG_WORD | word;
+}
+
+static inline bool cache_tag_is_word(uint64_t tag)
+{
+	return tag >= CACHE_TAG_WORD;
 }
 
 /*

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "src/cache/broken.h"
 #include "src/cache/cache.h"
 #include "src/cache/fill.h"
 #include "src/reconf/put.h"
@@ -54,7 +55,7 @@ static void begin(struct fill *f, uint32_t word, struct mono now)
 	f->version = 0;
 	f->log = 0;
 	f->result = FILL_NONE;
-	f->state = FILL_READS;
+	f->state = IS_BROKEN(NUMBER_LATE) ? FILL_COMPUTES : FILL_READS;
 	f->until = mono_add(now, f->conf.read_ns);
 	f->todo = are_adjacent(f) ? bit(WORD) : bit(WORD) | bit(LOG);
 	f->rest = f->todo;
@@ -109,7 +110,7 @@ static void computed(struct fill *f, const struct fill_page *p, struct mono now)
 	/* R2 a: a page of an earlier fill was computed before these words were READ */
 	if (f->state != FILL_COMPUTES || p->serial != f->serial)
 		return;
-	wrong = check_page(f, p);
+	wrong = IS_BROKEN(NUMBER_LATE) && f->rest ? FILL_LATE : check_page(f, p);
 	if (wrong != FILL_NONE) {
 		end(f, wrong);
 		return;
@@ -154,13 +155,15 @@ static bool take(struct fill *f, const struct step_event *ev, uint32_t kind)
 /* R7 d: a closed word is 0. Words of two lives of the home would be refused. */
 static bool are_open(const struct fill *f)
 {
+	bool same = cache_word_generation(f->version) == cache_word_generation(f->log);
+
 	return f->version != 0 &&
-	       cache_word_generation(f->version) == cache_word_generation(f->log);
+	       (same || IS_BROKEN(NUMBER_FROM_ZERO) || IS_BROKEN(VERSIONS_FROM_ZERO));
 }
 
 static void was_read(struct fill *f, const struct step_event *ev, uint32_t kind)
 {
-	if (f->state != FILL_READS)
+	if (f->state != FILL_READS && !(IS_BROKEN(NUMBER_LATE) && f->state == FILL_COMPUTES))
 		return;
 	if (ev->outcome == STEP_LOST || ev->outcome == STEP_UNKNOWN || ev->link != f->link)
 		end(f, FILL_CUT); /* R7 l */
@@ -321,5 +324,8 @@ enum home_refusal fill_refusal(const struct fill *f)
 
 uint64_t fill_version(const struct fill *f)
 {
-	return f->result == FILL_REGISTERED ? f->version : 0; /* R2 j */
+	bool may = f->result == FILL_REGISTERED ||
+		   (f->result == FILL_REFUSED && IS_BROKEN(STORED_UNREGISTERED));
+
+	return may ? f->version : 0; /* R2 j */
 }

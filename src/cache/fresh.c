@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "src/cache/broken.h"
 #include "src/cache/fresh.h"
 #include "src/core/units.h"
 #include "src/reconf/put.h"
@@ -30,7 +31,7 @@ void fresh_init(struct fresh *f, const struct fresh_conf *c)
 /* R7 i: by how much two clocks may have drifted apart in apart_ns of one of them. Rounded up. */
 static int64_t drifted(const struct fresh *f, int64_t apart_ns)
 {
-	uint64_t ppm = 2ull * f->conf.drift_ppm;
+	uint64_t ppm = IS_BROKEN(DIFFERENCE_NO_DRIFT) ? 0 : 2ull * f->conf.drift_ppm;
 	uint64_t ns = sat_muldiv((uint64_t)apart_ns, ppm, PPM - f->conf.drift_ppm);
 
 	return ns < CLOCK_MAX ? (int64_t)ns + 1 : CLOCK_MAX;
@@ -60,6 +61,8 @@ static void date(struct fresh *f)
 /* R7 l: another life of the home is another member, and its clock may be another one. */
 static void forget(struct fresh *f)
 {
+	if (IS_BROKEN(EVIDENCE_KEPT))
+		return;
 	f->known = false;
 	f->awaits = false;
 	f->stamp = 0;
@@ -73,20 +76,32 @@ bool fresh_covers(const struct fresh *f, uint32_t link, struct mono completed)
 
 int64_t fresh_wait_ns(int64_t fresh_ns, uint32_t drift_ppm)
 {
+	if (IS_BROKEN(WAIT_NO_DRIFT))
+		return fresh_ns;
+	if (IS_BROKEN(WAIT_ONE_DRIFT))
+		return fresh_ns + (int64_t)sat_muldiv((uint64_t)fresh_ns, drift_ppm, PPM);
 	return lease_break_ns(fresh_ns, 0, drift_ppm); /* R7 k */
 }
 
 /* --- events -------------------------------------------------------------------- */
 
-static void beat_read(struct fresh *f, const struct step_event *ev)
+static void beat_read(struct fresh *f, const struct step_event *ev, struct mono now)
 {
 	if (ev->link != f->link || ev->old == 0 || ev->old > CLOCK_MAX)
 		return;
+	if (IS_BROKEN(ANOTHER_BEAT) && ev->old != (uint64_t)f->stamp)
+		f->until = mono_add(now, f->conf.fresh_ns);
+	if (IS_BROKEN(DIFFERENCE_SEEN) &&
+	    (!f->known || now.ns - (int64_t)ev->old < f->asked - f->answered)) {
+		f->known = true;
+		f->asked = now.ns;
+		f->answered = (int64_t)ev->old;
+	}
 	f->stamp = (int64_t)ev->old;
 	date(f);
 }
 
-static void result(struct fresh *f, const struct step_event *ev)
+static void result(struct fresh *f, const struct step_event *ev, struct mono now)
 {
 	bool read = f->reads && ev->tag == f->read_tag;
 
@@ -97,7 +112,7 @@ static void result(struct fresh *f, const struct step_event *ev)
 	else
 		f->sends = false;
 	if (read && ev->outcome == STEP_DONE)
-		beat_read(f, ev);
+		beat_read(f, ev, now);
 	/* REFUSED: again after a check. */
 	if ((ev->outcome == STEP_LOST || ev->outcome == STEP_UNKNOWN) && ev->link >= f->link)
 		f->cut = true;
@@ -115,8 +130,10 @@ static void message(struct fresh *f, const struct step_event *ev, struct mono no
 	    a.clock_ns <= 0 || a.clock_ns > CLOCK_MAX)
 		return;
 	f->awaits = false;
+	if (IS_BROKEN(DIFFERENCE_SEEN))
+		return;
 	f->known = true;
-	f->asked = f->put_at.ns;
+	f->asked = IS_BROKEN(DIFFERENCE_AT_ANSWER) ? now.ns : f->put_at.ns;
 	f->answered = a.clock_ns;
 	f->next_ask = mono_add(now, f->conf.ask_ns);
 	date(f);
@@ -189,7 +206,7 @@ static void put_question(struct fresh *f, struct mono now, struct step_out *out)
 void fresh_step(struct fresh *f, const struct step_event *ev, struct mono now, struct step_out *out)
 {
 	if (ev->type == STEP_RESULT)
-		result(f, ev);
+		result(f, ev, now);
 	else if (ev->type == STEP_MESSAGE)
 		message(f, ev, now);
 	else if (ev->type == STEP_LINK)
@@ -222,7 +239,8 @@ void fresh_look(struct fresh_beat *b, struct mono now)
 
 uint64_t fresh_found(struct fresh_beat *b, bool member)
 {
-	uint64_t beat = member ? (uint64_t)b->stamp : 0; /* R7 f */
+	bool beats = member || IS_BROKEN(BEAT_ALONE);
+	uint64_t beat = beats ? (uint64_t)b->stamp : 0; /* R7 f */
 
 	b->stamp = 0;
 	return beat;

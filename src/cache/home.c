@@ -6,15 +6,10 @@
  */
 #include <string.h>
 
-#include "src/cache/home.h"
-#include "src/reconf/put.h"
+#include "src/cache/broken.h"
+#include "src/cache/home_priv.h"
 
 /* --- memory -------------------------------------------------------------------- */
-
-static size_t slots_of(const struct home_conf *c)
-{
-	return ((size_t)c->members + 1) * c->slots;
-}
 
 static uint32_t buckets_for(uint32_t listings)
 {
@@ -32,7 +27,7 @@ static bool is_sound(const struct home_conf *c)
 	       c->listings <= HOME_LISTINGS_MAX && c->log >= 1 && c->log <= HOME_LOG_MAX &&
 	       (c->acks | c->stride) % 8 == 0 && c->stride >= 8u * c->members &&
 	       c->acks + (uint64_t)c->slots * c->stride <= UINT32_MAX &&
-	       c->tag <= UINT32_MAX - slots_of(c) && c->word && c->log_word;
+	       c->tag <= UINT32_MAX - home_slots_of(c) && c->word && c->log_word;
 }
 
 /* The next n bytes of the block; *used stays a multiple of 8. */
@@ -47,13 +42,13 @@ static void *carve(char *block, size_t *used, size_t n)
 /* block NULL: only the size. */
 static size_t place(struct home *h, const struct home_conf *c, char *block)
 {
-	size_t used = 0, slots = slots_of(c);
+	size_t used = 0, slots = home_slots_of(c);
 
 	h->buckets = buckets_for(c->listings);
 	h->slot = carve(block, &used, slots * sizeof(*h->slot));
 	h->log = carve(block, &used, c->log * sizeof(*h->log));
 	h->listing = carve(block, &used, c->listings * sizeof(*h->listing));
-	h->todo = carve(block, &used, (slots + 63) / 64 * sizeof(*h->todo));
+	h->todo = carve(block, &used, home_todo_words(c) * sizeof(*h->todo));
 	h->active = carve(block, &used, slots * sizeof(*h->active));
 	h->bucket = carve(block, &used, h->buckets * sizeof(*h->bucket));
 	h->list = carve(block, &used, c->words * sizeof(*h->list));
@@ -73,6 +68,19 @@ size_t home_bytes(const struct home_conf *c)
 static void store(uint64_t *word, uint64_t value)
 {
 	__atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+}
+
+/* R3 b: above those of earlier lives */
+static uint64_t first_word(const struct home *h)
+{
+	return cache_word(IS_BROKEN(VERSIONS_FROM_ZERO) ? 1 : h->generation, 0);
+}
+
+/* R1 d */
+static uint64_t log_word(const struct home *h)
+{
+	return cache_word(IS_BROKEN(NUMBER_FROM_ZERO) ? 1 : h->generation,
+			  h->ended < CACHE_COUNT_MAX ? h->ended : CACHE_COUNT_MAX);
 }
 
 static void move(struct home *h, uint32_t word)
@@ -121,11 +129,25 @@ static void forget_list(struct home *h, uint32_t word)
 	h->list[word] = 0;
 }
 
+/* Tags that are in no list. */
+static void move_without_list(struct home *h, uint64_t tag)
+{
+	if (cache_tag_is_word(tag))
+		home_evict(h, (uint32_t)tag);
+	for (uint32_t w = 0; tag == CACHE_TAG_ALL && w < h->conf.words; w++)
+		if (h->list[w])
+			home_evict(h, w);
+}
+
 /* R1 b, R3 a: each listed page of this tag. The first of them is looked for until there is none. */
 static void move_listed(struct home *h, uint64_t tag)
 {
 	uint32_t i = *bucket_of(h, tag);
 
+	if (tag == CACHE_TAG_ALL || cache_tag_is_word(tag)) {
+		move_without_list(h, tag);
+		return;
+	}
 	while (i) {
 		struct home_listing *l = listing(h, i);
 
@@ -133,7 +155,8 @@ static void move_listed(struct home *h, uint64_t tag)
 			i = l->next;
 			continue;
 		}
-		move(h, l->word);
+		if (!IS_BROKEN(UNMOVED))
+			move(h, l->word);
 		forget_list(h, l->word);
 		i = *bucket_of(h, tag);
 	}
@@ -185,12 +208,54 @@ static void add_list(struct home *h, const struct home_fill *f)
 			add_listing(h, f->word, f->tag[i]);
 }
 
+#ifdef BROKEN_REGISTERS_IN_TWO_STEPS
+/* By home: what was checked, and is listed after the next event. */
+static struct {
+	struct home_fill fill;
+	uint64_t tag[HOME_FILL_TAGS_MAX];
+	bool is_due;
+} later[UPDATE_HOSTS];
+
+static void list(struct home *h, const struct home_fill *f)
+{
+	later[h->conf.self].fill = *f;
+	memcpy(later[h->conf.self].tag, f->tag, f->tags * sizeof(f->tag[0]));
+	later[h->conf.self].fill.tag = later[h->conf.self].tag;
+	later[h->conf.self].is_due = true;
+}
+
+static void list_later(struct home *h)
+{
+	struct home_fill *f = &later[h->conf.self].fill;
+
+	if (later[h->conf.self].is_due && h->state == HOME_OPEN && has_room(h, f))
+		add_list(h, f);
+	later[h->conf.self].is_due = false;
+}
+#else
+static void list(struct home *h, const struct home_fill *f)
+{
+	add_list(h, f);
+}
+#endif
+
 void home_evict(struct home *h, uint32_t word)
 {
 	if (word >= h->conf.words)
 		return;
-	move(h, word);
+	if (!IS_BROKEN(EVICTED_SILENTLY))
+		move(h, word);
 	forget_list(h, word);
+}
+
+uint32_t home_listed(const struct home *h, uint64_t tag, uint32_t *word, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = *bucket_of(h, tag); i && n < max; i = listing(h, i)->next)
+		if (listing(h, i)->tag == tag)
+			word[n++] = listing(h, i)->word;
+	return n;
 }
 
 /* --- pending, and the log --------------------------------------------------------- */
@@ -211,10 +276,9 @@ static void forget_oldest(struct home *h)
 		h->doubt[e->member] = doubt;
 }
 
-/* R1 c: the pending update of this slot has ended. */
-static void log_ended(struct home *h, uint32_t index, uint64_t transaction)
+static void keep_ended(struct home *h, uint32_t index, uint64_t transaction)
 {
-	struct home_slot *s = &h->slot[index], *last;
+	const struct home_slot *s = &h->slot[index];
 	struct home_ended *e;
 
 	if (h->kept == h->conf.log)
@@ -229,9 +293,16 @@ static void log_ended(struct home *h, uint32_t index, uint64_t transaction)
 	e->tags = s->tags;
 	memcpy(e->tag, s->tag, s->tags * sizeof(s->tag[0]));
 	if (h->state == HOME_OPEN)
-		store(h->conf.log_word,
-		      cache_word(h->generation,
-				 h->ended < CACHE_COUNT_MAX ? h->ended : CACHE_COUNT_MAX));
+		store(h->conf.log_word, log_word(h));
+}
+
+/* R1 c: the pending update of this slot has ended. */
+static void log_ended(struct home *h, uint32_t index, uint64_t transaction)
+{
+	struct home_slot *s = &h->slot[index], *last;
+
+	if (!IS_BROKEN(ENDED_FORGOTTEN))
+		keep_ended(h, index, transaction);
 	s->pending = false;
 	last = &h->slot[h->active[--h->actives]];
 	last->place = s->place;
@@ -239,14 +310,6 @@ static void log_ended(struct home *h, uint32_t index, uint64_t transaction)
 }
 
 /* --- what updaters tell ------------------------------------------------------------ */
-
-static void set_todo(struct home *h, uint32_t index, bool is_todo)
-{
-	if (is_todo)
-		h->todo[index / 64] |= 1ull << index % 64;
-	else
-		h->todo[index / 64] &= ~(1ull << index % 64);
-}
 
 /*
  * A newer name of the slot ends the one before. Of the same fence: the message says which one has
@@ -257,24 +320,37 @@ static void end_before(struct home *h, uint32_t index, const struct update_messa
 {
 	const struct home_slot *s = &h->slot[index];
 	bool same = cache_update_fence(s->name) == cache_update_fence(m->name);
+	uint64_t unknown = IS_BROKEN(DROPPED_UNSEEN) ? 0 : HOME_UNKNOWN;
 
 	if (s->pending)
-		log_ended(h, index, same ? m->transaction : HOME_UNKNOWN);
+		log_ended(h, index, same ? m->transaction : unknown);
+}
+
+static void move_touched(struct home *h, const uint64_t *tag, uint32_t tags)
+{
+	if (!IS_BROKEN(UNMOVED))
+		move(h, 0);
+	for (uint32_t i = 0; i < tags; i++)
+		move_listed(h, tag[i]);
 }
 
 /* R1 a, b: it moves what it touches, and is kept, whether it touches anything or not. */
-static void mark(struct home *h, uint32_t index, const struct update_message *m)
+static void mark(struct home *h, uint32_t index, const struct update_message *m, struct mono now)
 {
 	struct home_slot *s = &h->slot[index];
+	uint32_t frees = h->frees;
 
 	end_before(h, index, m);
-	move(h, 0);
-	for (uint32_t i = 0; i < m->tags; i++)
-		move_listed(h, m->tag[i]);
+	if (!IS_BROKEN(ACK_BEFORE_MARK))
+		move_touched(h, m->tag, m->tags);
 	s->name = m->name;
 	s->tags = m->tags;
 	memcpy(s->tag, m->tag, m->tags * sizeof(m->tag[0]));
+	if (IS_BROKEN(KEPT_IF_LISTED) && h->frees == frees)
+		return;
 	s->pending = true;
+	s->since = now;
+	s->epoch = m->epoch;
 	s->place = h->actives;
 	h->active[h->actives++] = index;
 }
@@ -283,21 +359,21 @@ static void mark(struct home *h, uint32_t index, const struct update_message *m)
 static void acknowledge(struct home *h, uint32_t index)
 {
 	h->slot[index].ack = h->slot[index].name;
-	set_todo(h, index, h->slot[index].was < h->slot[index].ack);
+	home_want_ack(h, index, h->slot[index].was < h->slot[index].ack);
 }
 
-static void end(struct home *h, uint32_t index, const struct update_message *m)
+static void end(struct home *h, uint32_t index, const struct update_message *m, struct mono now)
 {
 	struct home_slot *s = &h->slot[index];
 
 	/* Its mark has not come: the home was out, or comes back. What it touched is in the END. */
 	if (m->name > s->name)
-		mark(h, index, m);
+		mark(h, index, m, now);
 	if (!s->pending || m->name != s->name)
 		return;
 	log_ended(h, index, m->transaction);
 	s->ack = 0;
-	set_todo(h, index, false);
+	home_want_ack(h, index, false);
 }
 
 static bool is_message(const struct home *h, const struct step_event *ev, struct update_message *m)
@@ -307,7 +383,7 @@ static bool is_message(const struct home *h, const struct step_event *ev, struct
 	memcpy(m, ev->message, sizeof(*m));
 	return (m->kind == UPDATE_MARK || m->kind == UPDATE_END) && m->slot < h->conf.slots &&
 	       m->tags >= 1 && m->tags <= UPDATE_TAGS_MAX && cache_update_fence(m->name) != 0 &&
-	       m->transaction != HOME_UNKNOWN;
+	       m->transaction != HOME_UNKNOWN && m->zero == 0;
 }
 
 static bool is_ours(const struct step_event *ev)
@@ -320,7 +396,7 @@ static bool is_ours(const struct step_event *ev)
 	return kind == UPDATE_MARK || kind == UPDATE_END;
 }
 
-static void message(struct home *h, const struct step_event *ev)
+static void message(struct home *h, const struct step_event *ev, struct mono now)
 {
 	struct update_message m;
 	uint32_t index;
@@ -329,20 +405,33 @@ static void message(struct home *h, const struct step_event *ev)
 		h->refused += is_ours(ev);
 		return;
 	}
-	if (h->state == HOME_OUT)
+	if (h->state == HOME_OUT || (m.epoch < h->epoch && !IS_BROKEN(LATE_KEPT)))
 		return;
 	index = (uint32_t)ev->host * h->conf.slots + m.slot;
 	if (m.kind == UPDATE_END) {
-		end(h, index, &m);
+		end(h, index, &m, now);
 		return;
 	}
 	if (m.name > h->slot[index].name) /* a smaller one is ignored */
-		mark(h, index, &m);
-	if (h->slot[index].pending) /* the same may be sent again */
+		mark(h, index, &m, now);
+	if (h->slot[index].pending || IS_BROKEN(KEPT_IF_LISTED)) /* the same may be sent again */
 		acknowledge(h, index);
 }
 
 /* --- what a look shows ------------------------------------------------------------- */
+
+#ifdef BROKEN_DROPPED_BY_MEMBER
+/* By home and member: the row is not what it was at the look before. */
+static bool is_raised(const struct home *h, const struct home_look *look, uint16_t member)
+{
+	static uint32_t seen[UPDATE_HOSTS][UPDATE_HOSTS];
+	uint32_t *fence = &seen[h->conf.self][member];
+	bool is = look->fence[member] > *fence;
+
+	*fence = look->fence[member];
+	return is;
+}
+#endif
 
 /* R6 b, c: has the row been raised above the fence of this update? */
 static bool is_below(const struct home_look *look, uint16_t member, uint32_t fence)
@@ -351,17 +440,29 @@ static bool is_below(const struct home_look *look, uint16_t member, uint32_t fen
 	       look->raised[member] != 0;
 }
 
+static void drop(struct home *h, uint32_t index, uint64_t transaction)
+{
+	log_ended(h, index, transaction);
+	h->slot[index].ack = 0;
+	home_want_ack(h, index, false);
+}
+
 static void drop_pending(struct home *h, const struct home_look *look)
 {
+	struct hostset raised = { 0 };
+
+#ifdef BROKEN_DROPPED_BY_MEMBER
+	for (uint16_t m = 1; m <= h->conf.members; m++)
+		hostset_set(&raised, m, is_raised(h, look, m));
+#endif
 	for (uint32_t i = h->actives; i-- > 0;) {
 		uint32_t index = h->active[i];
 		uint16_t m = (uint16_t)(index / h->conf.slots);
 
-		if (!is_below(look, m, cache_update_fence(h->slot[index].name)))
+		if (!is_below(look, m, cache_update_fence(h->slot[index].name)) &&
+		    !hostset_has(&raised, m))
 			continue;
-		log_ended(h, index, look->raised[m]); /* R2 h */
-		h->slot[index].ack = 0;
-		set_todo(h, index, false);
+		drop(h, index, IS_BROKEN(DROPPED_UNSEEN) ? 0 : look->raised[m]); /* R2 h */
 	}
 }
 
@@ -393,128 +494,73 @@ static void looked(struct home *h, const struct home_look *look)
 	resolve(h, look);
 }
 
-/* --- acknowledgements ---------------------------------------------------------- */
+/* --- what is pending, for others ------------------------------------------------- */
 
-static void result(struct home *h, const struct step_event *ev, struct mono now)
+uint32_t home_pendings(const struct home *h)
 {
-	uint32_t index = ev->tag - h->conf.tag;
-	uint16_t host;
-	struct home_slot *s;
+	return h->actives;
+}
 
-	if (ev->tag < h->conf.tag || index >= slots_of(&h->conf) || !h->slot[index].sent)
-		return;
-	s = &h->slot[index];
-	s->sent = false;
-	host = (uint16_t)(index / h->conf.slots);
-	/* R4 b: another word was there: this is what it was. A larger one stays. */
-	if (ev->outcome == STEP_DONE && ev->link == h->link[host])
-		s->was = ev->old == s->compare ? s->value : ev->old;
-	else if (ev->outcome == STEP_REFUSED)
-		h->next_send[host] = mono_add(now, h->conf.check_ns);
-	/* It may have changed the word, or not: what is there is seen on the next link. */
-	else if (ev->outcome != STEP_DONE && ev->link >= h->link[host])
-		hostset_set(&h->up, host, false);
-	set_todo(h, index, s->was < s->ack);
+struct home_pending home_pending(const struct home *h, uint32_t i)
+{
+	uint32_t index = h->active[i];
+	const struct home_slot *s = &h->slot[index];
+
+	return (struct home_pending){
+		.member = (uint16_t)(index / h->conf.slots),
+		.slot = (uint16_t)(index % h->conf.slots),
+		.name = s->name,
+		.since = s->since,
+		.tags = s->tags,
+		.tag = s->tag,
+	};
+}
+
+struct mono home_pending_of(const struct home *h, uint16_t member)
+{
+	struct mono since = { INT64_MAX };
+
+	for (uint32_t k = 0; member <= h->conf.members && k < h->conf.slots; k++) {
+		const struct home_slot *s = &h->slot[(uint32_t)member * h->conf.slots + k];
+
+		if (s->pending)
+			since = mono_earlier(since, s->since);
+	}
+	return since;
+}
+
+/* --- events ------------------------------------------------------------------------ */
+
+static void acked(struct home *h, const struct step_event *ev, struct mono now)
+{
+	uint32_t index;
+
+	if (home_acked(h, ev, now, &index) && IS_BROKEN(ACK_BEFORE_MARK))
+		move_touched(h, h->slot[index].tag, h->slot[index].tags);
 }
 
 static void new_link(struct home *h, const struct step_event *ev)
 {
-	if (ev->host < 1 || ev->host > h->conf.members || ev->link <= h->link[ev->host])
-		return;
-	h->link[ev->host] = ev->link;
-	hostset_set(&h->up, ev->host, true);
-	/* Another life of the updater has other ack words. */
-	for (uint32_t k = 0; k < h->conf.slots; k++) {
-		uint32_t index = (uint32_t)ev->host * h->conf.slots + k;
-
-		h->slot[index].was = 0;
-		set_todo(h, index, h->slot[index].ack != 0);
-	}
-}
-
-/* When the acknowledgement of this slot may be put out; INT64_MAX: not before an event. */
-static struct mono put_at(const struct home *h, uint32_t index)
-{
-	uint32_t host = index / h->conf.slots;
-
-	if (h->slot[index].sent || !hostset_has(&h->up, host))
-		return (struct mono){ INT64_MAX };
-	return h->next_send[host];
-}
-
-static uint32_t low_bit(uint64_t bits)
-{
-	return (uint32_t)__builtin_ctzll(bits);
-}
-
-static uint32_t todo_words(const struct home *h)
-{
-	return (uint32_t)((slots_of(&h->conf) + 63) / 64);
-}
-
-/* A slot of word *k of the bits, or behind, whose acknowledgement may be put out now. */
-static bool next_todo(const struct home *h, struct mono now, uint32_t *k, uint32_t *index)
-{
-	for (; *k < todo_words(h); ++*k) {
-		for (uint64_t rest = h->todo[*k]; rest; rest &= rest - 1) {
-			*index = *k * 64 + low_bit(rest);
-			if (now.ns >= put_at(h, *index).ns)
-				return true;
-		}
-	}
-	return false;
-}
-
-static bool put_ack(struct home *h, uint32_t index, struct step_out *out)
-{
-	struct home_slot *s = &h->slot[index];
-	uint16_t host = (uint16_t)(index / h->conf.slots);
-	struct step_op op = {
-		.kind = STEP_CAS,
-		.part = STEP_WORDS,
-		.host = host,
-		.offset = h->conf.acks + index % h->conf.slots * h->conf.stride +
-			  8u * (h->conf.self - 1u),
-		.compare = s->was,
-		.value = s->ack,
-		.link = h->link[host], /* on which `was` was seen */
-		.tag = h->conf.tag + index,
-	};
-
-	if (!step_put(out, op))
-		return false;
-	s->sent = true;
-	s->compare = op.compare;
-	s->value = op.value;
-	set_todo(h, index, false);
-	return true;
+	home_new_link(h, ev);
+	for (uint32_t i = h->actives; IS_BROKEN(DROPPED_UNRAISED) && i-- > 0;)
+		if (h->active[i] / h->conf.slots == ev->host)
+			drop(h, h->active[i], 0);
 }
 
 void home_step(struct home *h, const struct step_event *ev, struct mono now, struct step_out *out)
 {
-	uint32_t k = 0, index;
-
 	if (ev->type == STEP_RESULT)
-		result(h, ev, now);
+		acked(h, ev, now);
 	else if (ev->type == STEP_LINK)
 		new_link(h, ev);
 	else if (ev->type == STEP_MESSAGE)
-		message(h, ev);
+		message(h, ev, now);
 	else if (ev->type == STEP_ASK && ev->what == HOME_LOOKED)
 		looked(h, ev->wish);
-	/* What is put out is no longer to do. */
-	while (next_todo(h, now, &k, &index) && put_ack(h, index, out))
-		;
-}
-
-struct mono home_due(const struct home *h)
-{
-	struct mono due = { INT64_MAX };
-
-	for (uint32_t k = 0; k < todo_words(h); k++)
-		for (uint64_t rest = h->todo[k]; rest; rest &= rest - 1)
-			due = mono_earlier(due, put_at(h, k * 64 + low_bit(rest)));
-	return due;
+#ifdef BROKEN_REGISTERS_IN_TWO_STEPS
+	list_later(h);
+#endif
+	home_put_acks(h, now, out);
 }
 
 /* --- a fill is registered, or refused ------------------------------------------ */
@@ -523,10 +569,13 @@ static bool touches(const struct home_fill *f, const uint64_t *tag, uint32_t tag
 {
 	if (f->word == 0) /* all updates touch it */
 		return true;
-	for (uint32_t i = 0; i < tags; i++)
+	for (uint32_t i = 0; i < tags; i++) {
+		if (tag[i] == CACHE_TAG_ALL || tag[i] == cache_tag_word(f->word))
+			return true;
 		for (uint32_t k = 0; k < f->tags; k++)
 			if (tag[i] == f->tag[k])
 				return true;
+	}
 	return false;
 }
 
@@ -557,17 +606,22 @@ static bool one_has_ended(const struct home *h, const struct home_fill *f, uint6
 /* R2 d, e: by the log word that was READ before the snapshot */
 static enum home_refusal by_number(const struct home *h, const struct home_fill *f)
 {
-	uint64_t count = cache_word_count(f->log);
+	uint64_t count = cache_word_count(f->log), since;
 
-	if (cache_word_generation(f->log) != h->generation) /* of another life */
+	if (cache_word_generation(f->log) !=
+	    cache_word_generation(log_word(h))) /* of another life */
 		return HOME_LOG_SHORT;
 	if (count > h->ended)
 		return HOME_BAD;
 	if (h->ended >= CACHE_COUNT_MAX)
 		return HOME_WORN;
-	if (h->ended - count > h->kept)
+	since = h->ended - count;
+	if (since > h->kept && !IS_BROKEN(LOG_SHORT))
 		return HOME_LOG_SHORT;
-	return one_has_ended(h, f, h->ended - count) ? HOME_ENDED : HOME_REGISTERED;
+	if (IS_BROKEN(ENDED_IGNORED))
+		return HOME_REGISTERED;
+	return one_has_ended(h, f, since < h->kept ? since : h->kept) ? HOME_ENDED
+								      : HOME_REGISTERED;
 }
 
 static bool sees(const struct home_snapshot *s, uint64_t transaction)
@@ -588,11 +642,11 @@ static bool sees(const struct home_snapshot *s, uint64_t transaction)
  */
 static enum home_refusal by_snapshot(const struct home *h, const struct home_fill *f)
 {
-	if (!sees(f->snapshot, h->joined))
+	if (!sees(f->snapshot, h->joined) && !IS_BROKEN(JOIN_UNSEEN))
 		return HOME_JOIN_UNSEEN;
-	if (h->doubts || h->forgotten >= f->snapshot->oldest)
+	if ((h->doubts || h->forgotten >= f->snapshot->oldest) && !IS_BROKEN(LOG_SHORT))
 		return HOME_LOG_SHORT;
-	for (uint32_t k = 0; k < h->kept; k++) {
+	for (uint32_t k = 0; k < h->kept && !IS_BROKEN(UNSEEN_IGNORED); k++) {
 		const struct home_ended *e = &h->log[(h->ended - k) % h->conf.log];
 
 		if (!sees(f->snapshot, e->transaction) && touches(f, e->tag, e->tags))
@@ -621,76 +675,15 @@ enum home_refusal home_register(struct home *h, const struct home_fill *f)
 		return HOME_MOVED;
 	if (cache_word_count(f->version) >= CACHE_COUNT_MAX)
 		return HOME_WORN;
-	if (one_is_pending(h, f))
+	if (one_is_pending(h, f) && !IS_BROKEN(PENDING_IGNORED))
 		return HOME_PENDING;
 	refusal = f->snapshot ? by_snapshot(h, f) : by_number(h, f);
 	if (refusal != HOME_REGISTERED)
 		return refusal;
 	if (!has_room(h, f))
 		return HOME_FULL;
-	add_list(h, f);
+	list(h, f);
 	return HOME_REGISTERED;
-}
-
-/* --- requests of fills on other hosts ------------------------------------------- */
-
-_Static_assert(sizeof(struct home_request) <= STEP_MESSAGE_MAX, "it fits into a message");
-
-static bool is_request(const struct step_event *ev)
-{
-	uint32_t kind;
-
-	if (ev->len < sizeof(kind))
-		return false;
-	memcpy(&kind, ev->message, sizeof(kind));
-	return kind == HOME_REQUEST;
-}
-
-/* len: what came of it, <= sizeof(*q). It must be all that q counts, and no more. */
-static enum home_refusal register_request(struct home *h, const struct home_request *q,
-					  uint32_t len)
-{
-	struct home_snapshot s = { .oldest = q->oldest, .next = q->next, .n = q->running };
-	struct home_fill f = {
-		.word = q->word,
-		.version = q->version,
-		.log = q->log,
-		.tags = q->tags,
-		.tag = q->list,
-		.snapshot = q->oldest ? &s : NULL,
-	};
-
-	if (len != home_request_bytes(q->tags, q->running))
-		return HOME_BAD;
-	if (!f.snapshot && (q->next || q->running))
-		return HOME_BAD;
-	s.running = q->list + q->tags;
-	return home_register(h, &f);
-}
-
-bool home_reply(struct home *h, const struct step_event *ev, struct home_answer *answer)
-{
-	struct home_request q;
-	enum home_refusal refusal;
-
-	if (!is_request(ev))
-		return false;
-	if (ev->host < 1 || ev->host > h->conf.members || ev->len > sizeof(q) ||
-	    ev->len < offsetof(struct home_request, list)) {
-		h->refused++;
-		return false;
-	}
-	memcpy(&q, ev->message, ev->len);
-	refusal = register_request(h, &q, ev->len);
-	h->refused += refusal == HOME_BAD;
-	*answer = (struct home_answer){
-		.kind = HOME_ANSWER,
-		.number = q.number,
-		.serial = q.serial,
-		.version = refusal == HOME_BAD ? 0 : h->conf.word[q.word],
-		.refusal = (uint32_t)refusal,
-	};
-	return true;
 }
 
 /* --- a life of the home -------------------------------------------------------- */
@@ -698,6 +691,8 @@ bool home_reply(struct home *h, const struct step_event *ev, struct home_answer 
 /* R7 c: closed before anything is forgotten */
 void home_close(struct home *h)
 {
+	if (IS_BROKEN(REJOIN_AS_WAS) && h->state == HOME_OPEN)
+		return;
 	h->state = HOME_OUT;
 	for (uint32_t w = 0; w < h->conf.words; w++)
 		store(&h->conf.word[w], 0);
@@ -708,17 +703,18 @@ void home_close(struct home *h)
 	h->frees = h->conf.listings;
 	for (uint32_t i = 0; i < h->conf.listings; i++)
 		h->listing[i].more = i + 1 < h->conf.listings ? i + 2 : 0;
-	for (size_t i = 0; i < slots_of(&h->conf); i++) {
+	for (size_t i = 0; i < home_slots_of(&h->conf); i++) {
 		h->slot[i].pending = false;
 		h->slot[i].ack = 0;
 	}
-	memset(h->todo, 0, todo_words(h) * sizeof(*h->todo));
+	memset(h->todo, 0, home_todo_words(&h->conf) * sizeof(*h->todo));
 	memset(h->doubt, 0, sizeof(h->doubt));
 	h->doubts = 0;
 	h->actives = 0;
 	h->ended = 0;
 	h->kept = 0;
 	h->forgotten = 0;
+	h->epoch = 0;
 }
 
 bool home_init(struct home *h, const struct home_conf *c, void *block)
@@ -732,22 +728,44 @@ bool home_init(struct home *h, const struct home_conf *c, void *block)
 	return true;
 }
 
+/* R1 f: they committed before the join, whose transaction a snapshot must see, or never will. */
+static void drop_late(struct home *h)
+{
+	for (uint32_t i = h->actives; i-- > 0;)
+		if (h->slot[h->active[i]].epoch < h->epoch)
+			drop(h, h->active[i], h->joined);
+}
+
+static void open_words(struct home *h)
+{
+	h->state = HOME_OPEN;
+	store(h->conf.log_word, log_word(h));
+	for (uint32_t w = 0; w < h->conf.words; w++)
+		store(&h->conf.word[w], first_word(h));
+}
+
 void home_join(struct home *h)
 {
 	if (h->state == HOME_OUT)
 		h->state = HOME_JOINS;
+	if (IS_BROKEN(OPEN_BEFORE_JOIN) && h->state == HOME_JOINS) {
+		h->generation++;
+		open_words(h);
+	}
 }
 
-bool home_open(struct home *h, uint32_t generation, uint64_t transaction)
+bool home_open(struct home *h, uint32_t generation, uint32_t epoch, uint64_t transaction)
 {
+	if ((IS_BROKEN(REJOIN_AS_WAS) || IS_BROKEN(OPEN_BEFORE_JOIN)) && h->state == HOME_OPEN)
+		return true;
 	if (h->state != HOME_JOINS || generation <= h->generation ||
 	    generation > REGION_EPOCH_MAX || transaction == 0)
 		return false;
 	h->generation = generation;
 	h->joined = transaction;
-	h->state = HOME_OPEN;
-	store(h->conf.log_word, cache_word(generation, h->ended));
-	for (uint32_t w = 0; w < h->conf.words; w++)
-		store(&h->conf.word[w], cache_word(generation, 0));
+	h->epoch = epoch;
+	if (!IS_BROKEN(LATE_KEPT))
+		drop_late(h);
+	open_words(h);
 	return true;
 }

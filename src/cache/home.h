@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * home: the host that has the version words of some pages. It keeps what it was told of updates,
- * marks, acknowledges, and registers fills. R1 a to d, R2 b to i, R3, R4 b and c, R6 b and c, and
+ * marks, acknowledges, and registers fills. R1 a to d and f, R2 b to i, R3, R4 b and c, R6 b and c, and
  * R7 c and d of cache.h.
  *
  * A life of the home, and what its owner calls:
@@ -139,8 +139,10 @@ struct home_slot {
 	uint64_t was;		 /* the ack word as it was last seen on this link */
 	uint64_t compare, value; /* of the CAS that is outstanding */
 	uint32_t place;		 /* in active */
+	uint32_t epoch;		 /* pending: at its broadcast */
 	uint32_t tags;
 	bool pending, sent;
+	struct mono since; /* pending: the mark */
 	uint64_t tag[UPDATE_TAGS_MAX];
 };
 
@@ -169,6 +171,7 @@ struct home {
 	enum home_state state;
 	uint32_t generation;	      /* of the newest life */
 	uint64_t joined;	      /* the transaction that joined */
+	uint32_t epoch;		      /* which it made; JOINS: 0 */
 	uint64_t ended;		      /* updates that have ended in this life */
 	uint32_t kept;		      /* of them in the log */
 	uint64_t forgotten;	      /* the highest transaction that the log has forgotten */
@@ -201,15 +204,30 @@ void home_close(struct home *h);
 /* Before the transaction that joins. */
 void home_join(struct home *h);
 /*
- * The join has committed: its generation, and its number. false: home_join was not called, or the
- * generation is not above that of its earlier life (R3 b).
+ * The join has committed: its generation, the epoch that it made, and its number. false: home_join
+ * was not called, or the generation is not above that of its earlier life (R3 b).
  */
-bool home_open(struct home *h, uint32_t generation, uint64_t transaction);
+bool home_open(struct home *h, uint32_t generation, uint32_t epoch, uint64_t transaction);
 
 /* Handles one event; appends operations to *out. */
 void home_step(struct home *h, const struct step_event *ev, struct mono now, struct step_out *out);
 /* When it needs a STEP_TICK. INT64_MAX: not before another event. */
 struct mono home_due(const struct home *h);
+
+/* An update that is pending here. */
+struct home_pending {
+	uint16_t member, slot;
+	uint64_t name;
+	struct mono since; /* this home's mark */
+	uint32_t tags;
+	const uint64_t *tag; /* until the next step */
+};
+
+uint32_t home_pendings(const struct home *h);
+/* i < home_pendings(); in no order. */
+struct home_pending home_pending(const struct home *h, uint32_t i);
+/* When the oldest one of this member was marked; INT64_MAX: none is pending. */
+struct mono home_pending_of(const struct home *h, uint16_t member);
 
 /* R2 i: registers the fill, or says why not, in one step. */
 enum home_refusal home_register(struct home *h, const struct home_fill *f);
@@ -220,5 +238,7 @@ enum home_refusal home_register(struct home *h, const struct home_fill *f);
 bool home_reply(struct home *h, const struct step_event *ev, struct home_answer *answer);
 /* R3 a: moves the word, then forgets its list. */
 void home_evict(struct home *h, uint32_t word);
+/* For people: the words with this tag in their lists, at most max of them; how many. */
+uint32_t home_listed(const struct home *h, uint64_t tag, uint32_t *word, uint32_t max);
 
 #endif

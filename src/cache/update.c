@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "src/cache/broken.h"
 #include "src/cache/update.h"
 #include "src/reconf/put.h"
 
@@ -29,7 +30,9 @@ static void note_outs(struct update *u, const struct update_look *look, struct m
 		bool is_out = !hostset_has(&look->members, h);
 		bool was_out = hostset_has(&u->out, h);
 
-		if (is_out && (!was_out || u->out_generation[h] != look->generation[h])) {
+		bool same = u->out_generation[h] == look->generation[h];
+
+		if (is_out && (!was_out || !(same || IS_BROKEN(OUT_OF_EARLIER)))) {
 			u->out_since[h] = now;
 			u->out_generation[h] = look->generation[h];
 		}
@@ -40,7 +43,10 @@ static void note_outs(struct update *u, const struct update_look *look, struct m
 
 static bool counts_as_out(const struct update *u, uint16_t h, struct mono now)
 {
-	return hostset_has(&u->out, h) && mono_sub(now, u->out_since[h]) >= u->conf.wait_ns;
+	bool waits = hostset_has(&u->told, h) ? !IS_BROKEN(NO_WAIT) : !IS_BROKEN(OUT_AT_ONCE);
+
+	return hostset_has(&u->out, h) &&
+	       (!waits || mono_sub(now, u->out_since[h]) >= u->conf.wait_ns);
 }
 
 /* R4 a: each member has acknowledged, or is out; R7 b: and so is each that was not told. */
@@ -55,9 +61,13 @@ static bool all_agree(const struct update *u, struct mono now)
 
 struct hostset update_missing(const struct update *u)
 {
-	struct hostset waited = hostset_without(&u->told, &u->acked);
+	struct hostset waited = { 0 };
 
-	return u->state == UPDATE_ACKS ? hostset_without(&waited, &u->out) : (struct hostset){ 0 };
+	if (u->state == UPDATE_ACKS)
+		waited = hostset_without(&u->told, &u->acked);
+	else if (u->state == UPDATE_TELLS)
+		waited = u->todo;
+	return hostset_without(&waited, &u->out);
 }
 
 /* --- from state to state ------------------------------------------------------- */
@@ -82,7 +92,7 @@ static void looked(struct update *u, const struct update_look *look, struct mono
 
 	note_outs(u, look, now);
 	/* R4 d: its transaction would end without effect */
-	if (u->state == UPDATE_ACKS && !same)
+	if (u->state == UPDATE_ACKS && !same && !IS_BROKEN(WAITS_ON))
 		u->state = UPDATE_LOOKS;
 	if (u->state == UPDATE_LOOKS && hostset_has(&look->members, u->conf.self))
 		broadcast(u, look, now);
@@ -99,6 +109,8 @@ static void end(struct update *u, enum update_result result, uint64_t transactio
 	if (transaction)
 		u->committed = transaction;
 	u->todo = u->told;
+	if (IS_BROKEN(END_UNTOLD))
+		u->todo = (struct hostset){ 0 };
 	u->built = false;
 	u->next_send = now;
 }
@@ -127,6 +139,8 @@ static void ask(struct update *u, const struct step_event *ev, struct mono now)
 		u->state = UPDATE_LOOKS; /* R5: anew. The next message says that this one ended */
 	else if (ev->what == UPDATE_FAILED && commits)
 		end(u, UPDATE_REFUSED, 0, now);
+	else if (ev->what == UPDATE_UNKNOWN && commits && IS_BROKEN(DONE_IN_DOUBT))
+		end(u, UPDATE_DONE, 1, now);
 	else if (ev->what == UPDATE_UNKNOWN && commits)
 		u->state = UPDATE_DOUBT; /* R6 d: no home is told before it is resolved */
 }
@@ -196,6 +210,7 @@ static void build(struct update *u)
 	u->message.kind = u->state == UPDATE_ACKS ? UPDATE_MARK : UPDATE_END;
 	u->message.slot = u->conf.slot;
 	u->message.name = u->name;
+	u->message.epoch = u->epoch;
 	u->message.transaction = u->state == UPDATE_ACKS ? u->committed : u->transaction;
 	u->round = (u->round + 1) % UPDATE_ROUNDS;
 	u->built = true;
@@ -257,7 +272,7 @@ void update_step(struct update *u, const struct step_event *ev, struct mono now,
 		new_link(u, ev);
 	else if (ev->type == STEP_ASK)
 		ask(u, ev, now);
-	if (u->state == UPDATE_ACKS && all_agree(u, now))
+	if (u->state == UPDATE_ACKS && (all_agree(u, now) || IS_BROKEN(NOT_AWAITED)))
 		u->state = UPDATE_COMMITS;
 	if (talks(u)) {
 		build(u);

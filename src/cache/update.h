@@ -16,7 +16,8 @@
  *	                and looks for the row of update_name        UPDATE_CHANGED: it is not there
  *	UPDATE_TELLS    tells its client; reads the rows as above   UPDATE_LOOKED
  *
- * In ACKS, update_missing says which homes have not acknowledged. To remove one is the owner's.
+ * In ACKS and TELLS, update_missing says for which homes it waits. recover.h says when one of them is
+ * to be removed.
  */
 #ifndef RESEX_CACHE_UPDATE_H
 #define RESEX_CACHE_UPDATE_H
@@ -48,6 +49,8 @@ struct update_message {
 	 * 0: none. By it a home that got no END knows what a snapshot must see.
 	 */
 	uint64_t transaction;
+	uint32_t epoch; /* at the broadcast */
+	uint32_t zero;
 	uint64_t tag[UPDATE_TAGS_MAX]; /* hashes: two of one hash only cost a miss */
 };
 
@@ -131,7 +134,10 @@ enum update_state update_state(const struct update *u);
 /* ACKS to DOUBT: what the transaction checks. */
 uint64_t update_name(const struct update *u);
 uint32_t update_epoch(const struct update *u);
-/* ACKS: homes that have neither acknowledged nor are out. */
+/*
+ * Homes that this slot waits for, and that are not out. ACKS: they have not acknowledged. TELLS: the
+ * end has not reached them; until then the slot takes no other update.
+ */
 struct hostset update_missing(const struct update *u);
 /* TELLS, IDLE. */
 enum update_result update_result(const struct update *u);

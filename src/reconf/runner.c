@@ -320,6 +320,24 @@ void runner_ask(struct runner *r, const void *state, uint32_t what, const void *
 	run_jobs(r, now);
 }
 
+/* Those whose UP has been seen: that of a newer one comes as an event. */
+void runner_links(struct runner *r, const void *state, struct mono now)
+{
+	for (uint32_t i = 0; i < r->users; i++) {
+		if (r->user[i].state != state)
+			continue;
+		for (uint32_t k = 0; k < TRANSPORT_HOSTS_MAX; k++) {
+			struct step_event se = { .type = STEP_LINK,
+						 .host = (uint16_t)(k + 1),
+						 .link = r->link[k] };
+
+			if (se.link && transport_link(r->t, se.host) == se.link)
+				step_user(r, i, &se, now);
+		}
+	}
+	run_jobs(r, now);
+}
+
 void runner_tick(struct runner *r, struct mono now)
 {
 	struct step_event se = { .type = STEP_TICK };

@@ -19,7 +19,7 @@
 #include "src/transport/transport.h"
 
 enum {
-	RUNNER_USERS_MAX = 4,
+	RUNNER_USERS_MAX = 2048,
 	RUNNER_OPS_MAX = 4096, /* operations of all users that wait here, at most */
 };
 
@@ -55,10 +55,15 @@ void runner_close(struct runner *r);
 
 /* Does not call its step yet. -ENOSPC: there are RUNNER_USERS_MAX already. */
 int runner_add(struct runner *r, const struct runner_user *u);
+/*
+ * STEP_LINK of each link that is up, to the user of this state: for one that was added when links
+ * were up already.
+ */
+void runner_links(struct runner *r, const void *state, struct mono now);
 
 /*
  * An event of the transport. Uses results with our prefix, UP and MESSAGE; ignores others. This
- * function and the three below call the protocols' step functions.
+ * function and those below call the protocols' step functions.
  */
 void runner_event(struct runner *r, const struct transport_event *ev, struct mono now);
 /* STEP_VIEW, to all. */
