@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pgsql_update: the transaction of an update; see sql.h. Two round trips: all but COMMIT goes out
+ * at once. The check and the update's row are one prepared statement, which comes first; when it
+ * finds a difference, the statements behind it are rolled back.
+ *
+ * Only an answer to COMMIT says how it ended. What is lost before counts as unknown, too: the
+ * caller then asks on another connection.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/sql/pgsql.h"
+
+enum { BEGIN, CHECK, STATEMENTS, QUERIES = STATEMENTS + SQL_STATEMENTS_MAX };
+enum { CHECK_PARAMS = 5 };
+
+/*
+ * R5: the epoch, then the own row, FOR SHARE until the end; and the number of this transaction for
+ * the guard of cached tables. A name that is not newer than that of the slot's row changes nothing.
+ */
+static const char check_text[] =
+	"INSERT INTO resex.update AS u (member, slot, name, transaction)"
+	" SELECT $2::integer, $4::integer, $5::bigint, held.id FROM ("
+	"SELECT pg_current_xact_id()::text::bigint AS id FROM resex.epoch AS e, resex.member AS m"
+	" WHERE e.epoch = $1::integer AND e.version = 1 AND m.number = $2::integer"
+	" AND m.fence = $3::integer AND m.is_in FOR SHARE OF e, m) AS held"
+	" ON CONFLICT (member, slot) DO UPDATE"
+	" SET name = excluded.name, transaction = excluded.transaction"
+	" WHERE u.name < excluded.name"
+	" RETURNING u.transaction, set_config('resex.update', u.transaction::text, true)";
+
+static_assert(SQL_SCHEMA == 1, "check_text has the version of the schema");
+
+struct check {
+	char text[CHECK_PARAMS][24];
+	const char *param[CHECK_PARAMS];
+};
+
+static void fill_check(struct check *c, const struct sql *s, const struct sql_update *u)
+{
+	snprintf(c->text[0], sizeof(c->text[0]), "%u", u->epoch);
+	snprintf(c->text[1], sizeof(c->text[1]), "%u", s->self);
+	snprintf(c->text[2], sizeof(c->text[2]), "%u", cache_update_fence(u->name));
+	snprintf(c->text[3], sizeof(c->text[3]), "%u", u->slot);
+	snprintf(c->text[4], sizeof(c->text[4]), "%" PRId64, sql_name_stored(u->name));
+	for (int i = 0; i < CHECK_PARAMS; i++)
+		c->param[i] = c->text[i];
+}
+
+static uint32_t fill_queries(struct pgsql_query *q, const struct sql *s, const struct check *c,
+			     const struct sql_update *u)
+{
+	q[BEGIN] = (struct pgsql_query){ .text = s->begin };
+	q[CHECK] = (struct pgsql_query){
+		.name = "resex_begin",
+		.params = CHECK_PARAMS,
+		.param = c->param,
+	};
+	for (uint32_t i = 0; i < u->statements; i++)
+		q[STATEMENTS + i] = (struct pgsql_query){
+			.text = u->statement[i].text,
+			.params = (int)u->statement[i].params,
+			.param = u->statement[i].param,
+			.drops = true,
+		};
+	return STATEMENTS + u->statements;
+}
+
+/* The check found no row. Was it the name? Then no new name will help. */
+static enum sql_end explain(struct sql *s, const struct sql_update *u, struct sql_error *e)
+{
+	char self[24], slot[24], name[24];
+	const char *const param[] = { self, slot, name };
+	struct pgsql_query q = { .text = "SELECT 1 FROM resex.update WHERE member = $1::integer"
+					 " AND slot = $2::integer AND name >= $3::bigint",
+				 .params = 3,
+				 .param = param };
+	bool old;
+
+	pgsql_rollback(s);
+	snprintf(self, sizeof(self), "%u", s->self);
+	snprintf(slot, sizeof(slot), "%u", u->slot);
+	snprintf(name, sizeof(name), "%" PRId64, sql_name_stored(u->name));
+	old = s->conn && !pgsql_do(s, &q, 1, "an update", e) && PQntuples(q.result);
+	pgsql_clear(&q, 1);
+	if (old) {
+		sql_fail(e, 0,
+			 "slot %u had an update of this name, or a newer one: is there another "
+			 "resex-cached with the number of this host? end it",
+			 u->slot);
+		return SQL_FAILED;
+	}
+	sql_fail(e, 0, "the epoch, or the row of host %u, is another one than at the broadcast",
+		 s->self);
+	return SQL_CHANGED;
+}
+
+/* The check was refused. One that waited in vain, or lost to a change, is made anew. */
+static enum sql_end check_refused(struct sql *s, const PGresult *r, struct sql_error *e)
+{
+	int rc = pgsql_refusal(s, r, "the check of an update", e);
+
+	pgsql_rollback(s);
+	return rc == -EAGAIN || rc == -ETIMEDOUT ? SQL_CHANGED : SQL_FAILED;
+}
+
+static enum sql_end statement_refused(struct sql *s, const struct sql_update *u, uint32_t i,
+				      const PGresult *r, struct sql_error *e)
+{
+	const char *why = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
+
+	sql_refused(e, u, i, pgsql_state(r), why ? why : "the database did not say why");
+	pgsql_rollback(s);
+	return SQL_FAILED;
+}
+
+/*
+ * Once a connection; not together with BEGIN, which must be the first to need a snapshot. 0 or
+ * -errno.
+ */
+static int prepare(struct sql *s, struct sql_error *e)
+{
+	struct pgsql_query q = { .name = "resex_begin", .text = check_text };
+	int rc = 0;
+
+	if (!(s->prepared & PGSQL_BEGIN))
+		rc = pgsql_do(s, &q, 1, "the check of an update", e);
+	pgsql_clear(&q, 1);
+	if (!rc)
+		s->prepared |= PGSQL_BEGIN;
+	return rc;
+}
+
+/* All but COMMIT. SQL_COMMITTED: it may be committed. */
+static enum sql_end run(struct sql *s, const struct sql_update *u, struct pgsql_query *q,
+			uint64_t *transaction, struct sql_error *e)
+{
+	uint32_t n = STATEMENTS + u->statements, bad;
+	int rc = prepare(s, e);
+
+	if (rc)
+		return rc == -ENOTCONN ? SQL_UNKNOWN : SQL_FAILED;
+	if (pgsql_run(s, q, n, e))
+		return SQL_UNKNOWN;
+	bad = pgsql_bad(q, n);
+	if (bad <= CHECK)
+		return check_refused(s, q[bad].result, e);
+	if (!PQntuples(q[CHECK].result))
+		return explain(s, u, e);
+	if (bad < n)
+		return statement_refused(s, u, bad - STATEMENTS, q[bad].result, e);
+	if (PQtransactionStatus(s->conn) != PQTRANS_INTRANS) {
+		sql_fail(e, 0, "a statement ended the transaction: leave it out");
+		pgsql_disconnect(s);
+		return SQL_UNKNOWN;
+	}
+	if (sql_number(pgsql_cell(q[CHECK].result, 0, 0), 1, INT64_MAX, "the transaction",
+		       transaction, e)) {
+		pgsql_rollback(s);
+		return SQL_FAILED;
+	}
+	return SQL_COMMITTED;
+}
+
+/*
+ * COMMIT was refused: surely without effect if it is for what the transaction did (constraints
+ * that are checked last, serialization). Anything else may have come behind the commit.
+ */
+static bool surely_refused(const PGresult *r)
+{
+	static const char *const states[] = { "23", "40001", "40P01", "P0", "RX", "22", "21" };
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		if (!strncmp(pgsql_state(r), states[i], strlen(states[i])))
+			return true;
+	return false;
+}
+
+static enum sql_end commit(struct sql *s, struct sql_error *e)
+{
+	struct pgsql_query q = { .text = "COMMIT" };
+	enum sql_end end = SQL_UNKNOWN;
+
+	if (pgsql_run(s, &q, 1, e)) {
+		end = SQL_UNKNOWN;
+	} else if (pgsql_bad(&q, 1) == 1 && !strcmp(PQcmdStatus(q.result), "COMMIT")) {
+		end = SQL_COMMITTED;
+	} else if (pgsql_bad(&q, 1) == 1) {
+		sql_fail(e, 0, "the database rolled the transaction back");
+		end = SQL_FAILED;
+	} else {
+		pgsql_refusal(s, q.result, "COMMIT", e);
+		end = surely_refused(q.result) ? SQL_FAILED : SQL_UNKNOWN;
+		if (end == SQL_UNKNOWN)
+			pgsql_disconnect(s);
+	}
+	pgsql_clear(&q, 1);
+	return end;
+}
+
+/* What it changed; 0 of a SELECT, whose answer says how many rows it found. */
+static uint64_t rows_of(PGresult *r, struct sql_error *e)
+{
+	static const char *const verbs[] = { "INSERT", "UPDATE", "DELETE", "MERGE" };
+	const char *said = PQcmdStatus(r);
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (!strncmp(said, verbs[i], strlen(verbs[i])))
+			(void)sql_number(PQcmdTuples(r), 0, INT64_MAX, "rows", &n, e);
+	return n;
+}
+
+enum sql_end pgsql_update(struct sql *s, const struct sql_update *u, uint64_t *transaction,
+			  uint64_t *rows, struct sql_error *e)
+{
+	struct pgsql_query q[QUERIES] = { 0 };
+	struct check c;
+	uint64_t number = 0;
+	enum sql_end end;
+	uint32_t n;
+
+	if (sql_update_check(u, e))
+		return SQL_FAILED;
+	if (pgsql_call(s, e))
+		return SQL_UNKNOWN;
+	fill_check(&c, s, u);
+	n = fill_queries(q, s, &c, u);
+	end = run(s, u, q, &number, e);
+	if (end == SQL_COMMITTED)
+		end = commit(s, e);
+	if (end == SQL_COMMITTED) {
+		*transaction = number;
+		for (uint32_t i = 0; i < u->statements; i++)
+			rows[i] = rows_of(q[STATEMENTS + i].result, e);
+	}
+	pgsql_clear(q, n);
+	return end;
+}
