@@ -183,14 +183,20 @@ static int check_text(const char *name, const char *text, size_t len, struct con
 int conf_parse(struct conf_doc *d, const char *name, const char *text, size_t len,
 	       struct conf_error *e)
 {
+	return conf_parse_long(d, name, text, len, CONF_BYTES_MAX, e);
+}
+
+int conf_parse_long(struct conf_doc *d, const char *name, const char *text, size_t len, size_t max,
+		    struct conf_error *e)
+{
 	json_error_t je;
 	int ret;
 
 	memset(d, 0, sizeof(*d));
 	/* Checked here too: this text may come from a client of the control socket. */
-	if (len > CONF_BYTES_MAX)
-		return fail_at(-EFBIG, e, name, 0, 0, "%zu bytes are too many: at most %d are read",
-			       len, CONF_BYTES_MAX);
+	if (len > max)
+		return fail_at(-EFBIG, e, name, 0, 0,
+			       "%zu bytes are too many: at most %zu are read", len, max);
 	/* Before jansson, whose recursion the nesting of a hostile text would drive. */
 	ret = check_text(name, text, len, e);
 	if (ret)
