@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* db: which backends there are, and which one a text names. See db.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "src/auction/db.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/auction/db_backends.h"
+
+const struct db_ops *const db_backends[] = {
+#ifdef HAVE_POSTGRESQL
+	&db_pgsql,
+#endif
+#ifdef HAVE_SQLITE
+	&db_sqlite,
+#endif
+	NULL,
+};
+
+const struct db_ops *db_find(const char *where, const char **rest)
+{
+	static const char sqlite[] = "sqlite:";
+	bool file = !strncmp(where, sqlite, sizeof(sqlite) - 1);
+	const char *name = file							  ? "sqlite"
+			   : strchr(where, '=') || !strncmp(where, "postgres", 8) ? "pgsql"
+										  : "";
+
+	*rest = file ? where + sizeof(sqlite) - 1 : where;
+	for (size_t i = 0; db_backends[i]; i++)
+		if (!strcmp(db_backends[i]->name, name))
+			return db_backends[i];
+	return NULL;
+}
+
+int db_fail(struct db_error *e, int rc, const char *fmt, ...)
+{
+	va_list ap;
+	size_t len;
+
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	/* libpq ends its sentences with a new line, and puts some between. */
+	len = strlen(e->text);
+	while (len && e->text[len - 1] == '\n')
+		e->text[--len] = 0;
+	for (char *s = e->text; *s; s++)
+		if ((unsigned char)*s < 0x20)
+			*s = ' ';
+	return rc;
+}

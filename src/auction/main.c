@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* resex-auction: an application whose pages are cached. See auction.h. */
+#include "src/auction/auction.h"
+
+int main(int argc, char **argv)
+{
+	struct auction_options o;
+	struct log log;
+	int rc = auction_options(&o, argc, argv);
+
+	if (rc >= 0)
+		return rc;
+	log_init(&log, "resex-auction", o.verbose ? LOG_LVL_DEBUG : LOG_LVL_INFO);
+	return o.init ? auction_init(&o, &log) : auction_serve(&o, &log);
+}
