@@ -23,21 +23,22 @@ enum {
 };
 
 /* resexd may still carry out the request: the sentence does not say that it failed. */
-static int reply_timed_out(struct client *c)
+int client_timed_out(struct client *c)
 {
 	snprintf(c->error, sizeof(c->error),
-		 "resexd at %s did not answer within %d s: see its log, and restart it if it hangs",
-		 c->path, REPLY_TIMEOUT_S);
+		 "%s at %s did not answer within %d s: see its log, and restart it if it hangs",
+		 c->daemon, c->path, REPLY_TIMEOUT_S);
 	return RESEX_NO_DAEMON;
 }
 
-/* path is kept, not copied: it names the socket in later errors. */
-int client_open(struct client *c, const char *path)
+/* path and daemon are kept, not copied: they are named in later errors. */
+int client_open(struct client *c, const char *path, const char *daemon)
 {
 	const struct timeval tv = { .tv_sec = REPLY_TIMEOUT_S };
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 
 	c->path = path;
+	c->daemon = daemon;
 	c->id = 0;
 	c->fd = -1;
 	if (strlen(path) >= sizeof(a.sun_path)) {
@@ -54,15 +55,15 @@ int client_open(struct client *c, const char *path)
 	if (c->fd >= 0 && !connect(c->fd, (struct sockaddr *)&a, sizeof(a)))
 		return RESEX_OK;
 	if (errno == EAGAIN) /* the time limit of a socket that blocks */
-		return reply_timed_out(c);
+		return client_timed_out(c);
 	if (errno == EACCES || errno == EPERM) {
 		snprintf(c->error, sizeof(c->error),
-			 "no permission to speak to resexd at %s: run as root", path);
+			 "no permission to speak to %s at %s: run as root", daemon, path);
 		return RESEX_PERMISSION;
 	}
 	snprintf(c->error, sizeof(c->error),
-		 "cannot reach resexd at %s (%s). Is it running? Try: systemctl start resexd", path,
-		 strerror(errno));
+		 "cannot reach %s at %s (%s). Is it running? Try: systemctl start %s", daemon, path,
+		 strerror(errno), daemon);
 	return RESEX_NO_DAEMON;
 }
 
@@ -74,15 +75,15 @@ void client_close(struct client *c)
 }
 
 /* By a limit of resexd (resex-control(7)), or as it ended: its log says which. */
-static int connection_closed(struct client *c)
+int client_closed(struct client *c)
 {
-	snprintf(c->error, sizeof(c->error), "resexd at %s closed the connection: see its log",
-		 c->path);
+	snprintf(c->error, sizeof(c->error), "%s at %s closed the connection: see its log",
+		 c->daemon, c->path);
 	return RESEX_NO_DAEMON;
 }
 
 /* MSG_NOSIGNAL: a connection that resexd closed is an error to print, not a SIGPIPE. */
-static void send_all(int fd, const char *p, size_t n)
+void client_send(int fd, const char *p, size_t n)
 {
 	while (n) {
 		ssize_t w = send(fd, p, n, MSG_NOSIGNAL);
@@ -96,11 +97,7 @@ static void send_all(int fd, const char *p, size_t n)
 	}
 }
 
-/*
- * A whole line, to be freed; NULL with errno, which is 0 at the end of the stream. Nothing follows
- * the line, since there is one request at a time: a newline at the end of the buffer ends it.
- */
-static char *read_line(int fd)
+char *client_read(int fd, bool line, size_t *len)
 {
 	size_t size = 65536, n = 0;
 	char *buf = malloc(size), *bigger;
@@ -113,11 +110,17 @@ static char *read_line(int fd)
 			continue;
 		if (r < 0)
 			why = errno;
+		if (!line && !r && n) {
+			buf[n] = 0;
+			*len = n;
+			return buf;
+		}
 		if (r <= 0 || n + (size_t)r > REPLY_MAX)
 			break;
 		n += (size_t)r;
-		if (buf[n - 1] == '\n') {
+		if (line && buf[n - 1] == '\n') {
 			buf[n] = 0;
+			*len = n;
 			return buf;
 		}
 		if (size - n > 1)
@@ -188,7 +191,7 @@ static int result_of_reply(struct client *c, const char *line, json_t **result)
 		rc = error_of_reply(c, json_object_get(rep, "error"));
 	} else {
 		*result = json_incref(json_object_get(rep, "result"));
-		rc = *result ? RESEX_OK : connection_closed(c);
+		rc = *result ? RESEX_OK : client_closed(c);
 	}
 	json_decref(rep);
 	return rc;
@@ -197,6 +200,7 @@ static int result_of_reply(struct client *c, const char *line, json_t **result)
 int client_call(struct client *c, const char *method, json_t *params, json_t **result)
 {
 	char *text = request_line(++c->id, method, params ? params : json_object()), *line;
+	size_t len;
 	int rc;
 
 	if (!text || strlen(text) > CLIENT_REQUEST_MAX + 1) {
@@ -206,13 +210,13 @@ int client_call(struct client *c, const char *method, json_t *params, json_t **r
 		return RESEX_USAGE;
 	}
 	/* When sending fails, resexd may have closed the connection with an error to read. */
-	send_all(c->fd, text, strlen(text));
+	client_send(c->fd, text, strlen(text));
 	free(text);
-	line = read_line(c->fd);
+	line = client_read(c->fd, true, &len);
 	if (line)
 		rc = result_of_reply(c, line, result);
 	else
-		rc = errno == EAGAIN ? reply_timed_out(c) : connection_closed(c);
+		rc = errno == EAGAIN ? client_timed_out(c) : client_closed(c);
 	free(line);
 	return rc;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* client: one request to resexd over its socket, one reply (man resex-control). Blocks. */
+/*
+ * client: one request to resexd over its socket, one reply (man resex-control). Blocks. The socket
+ * may be that of resex-cached, too: then the requests are those of http.h.
+ */
 #ifndef RESEX_CLI_CLIENT_H
 #define RESEX_CLI_CLIENT_H
 
@@ -8,13 +11,14 @@
 
 struct client {
 	int fd;
-	const char *path; /* of the socket */
+	const char *path;   /* of the socket */
+	const char *daemon; /* its name */
 	int id;
 	char error[640]; /* why a call failed, one sentence */
 };
 
 /* RESEX_OK, or RESEX_NO_DAEMON, RESEX_PERMISSION, ... with error filled. */
-int client_open(struct client *c, const char *path);
+int client_open(struct client *c, const char *path, const char *daemon);
 void client_close(struct client *c);
 
 /* The longest request resexd reads. */
@@ -22,6 +26,18 @@ enum { CLIENT_REQUEST_MAX = 65535 };
 
 /* Is a request with these parameters short enough for resexd? */
 bool client_fits(const char *method, json_t *params);
+
+/* For http.c. Send all; an error is seen by the read that follows. */
+void client_send(int fd, const char *p, size_t n);
+/*
+ * A whole line, or all until the end of the stream: to be freed, with a NUL behind it. NULL with
+ * errno, which is 0 if the stream ended. There is one request at a time, so nothing follows a line:
+ * a newline at the end of the buffer ends it.
+ */
+char *client_read(int fd, bool line, size_t *len);
+/* Fill error. Return the exit code. */
+int client_closed(struct client *c);
+int client_timed_out(struct client *c);
 
 /* Takes params over (may be NULL). RESEX_OK and *result, or the exit code with error filled. */
 int client_call(struct client *c, const char *method, json_t *params, json_t **result);

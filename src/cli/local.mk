@@ -3,9 +3,10 @@ bin_PROGRAMS += resex
 resex_SOURCES = \
 	include/resex/exit.h \
 	src/cli/client.c src/cli/client.h \
-	src/cli/cmd_balance.c src/cli/cmd_cap.c src/cli/cmd_cluster.c src/cli/cmd_events.c src/cli/cmd_guest.c \
+	src/cli/cmd_balance.c src/cli/cmd_cache.c src/cli/cmd_cap.c src/cli/cmd_cluster.c src/cli/cmd_events.c src/cli/cmd_guest.c \
 	src/cli/cmd_load.c src/cli/cmd_policy.c src/cli/cmd_reconf.c src/cli/cmds.h \
 	src/cli/cmdtable.c src/cli/cmdtable.h \
+	src/cli/http.c src/cli/http.h \
 	src/cli/main.c \
 	src/cli/options.c src/cli/options.h \
 	src/cli/request.c src/cli/request.h \

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * resex: the command line of resexd, in the manner of xl. main() parses the options, finds the
- * verb (cmdtable.c) and runs it; the verb calls resexd over its socket and prints the reply.
- * Wrong options and verbs are refused before resexd is called, wrong arguments by the verb.
+ * resex: the command line of resexd and of resex-cached, in the manner of xl. main() parses the
+ * options, finds the verb (cmdtable.c) and runs it; the verb calls its daemon over its socket and
+ * prints the reply. Wrong options and verbs are refused before the daemon is called, wrong
+ * arguments by the verb.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -92,12 +93,25 @@ static int check_arguments(struct cli *c)
 	return RESEX_OK;
 }
 
+static bool is_cached(const struct cli *c)
+{
+	return c->verb->options & OPT_CACHED;
+}
+
+static const char *socket_of(const struct cli *c)
+{
+	if (c->options.socket)
+		return c->options.socket;
+	return is_cached(c) ? RESEX_RUNDIR "-cached/api.sock" : RESEX_RUNDIR "/resexd.sock";
+}
+
 static int run_verb(struct cli *c)
 {
 	int rc = check_arguments(c);
 
 	if (!rc)
-		rc = client_open(&c->client, c->options.socket);
+		rc = client_open(&c->client, socket_of(c),
+				 is_cached(c) ? "resex-cached" : "resexd");
 	if (!rc)
 		rc = c->verb->run(c);
 	client_close(&c->client);
@@ -139,7 +153,7 @@ static int parse_words(struct cli *c, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct cli c = {
-		.options = { .socket = RESEX_RUNDIR "/resexd.sock", .lines = -1 },
+		.options = { .lines = -1 },
 		.client = { .fd = -1 },
 	};
 	int rc = parse_words(&c, argc, argv);

@@ -52,7 +52,12 @@ static const struct option_row rows[] = {
 	  AT(lines), VALUE_COUNT, OPT_EVENTS, 'n' },
 	{ "json", NULL, "print the reply as JSON",
 	  AT(json), VALUE_FLAG, OPT_COMMON, 'j' },
-	{ "socket", "SOCKET", "socket of resexd (default " RESEX_RUNDIR "/resexd.sock)",
+	{ "all", NULL, "all pages",
+	  AT(all), VALUE_FLAG, OPT_EVICT, 'a' },
+	{ "force", NULL, "also a host that beats",
+	  AT(force), VALUE_FLAG, OPT_REMOVE, 0 },
+	{ "socket", "SOCKET", "socket of the daemon (default " RESEX_RUNDIR "/resexd.sock, or "
+	  RESEX_RUNDIR "-cached/api.sock)",
 	  AT(socket), VALUE_TEXT, OPT_COMMON, 's' },
 	{ "help", NULL, "show this help",
 	  AT(help), VALUE_FLAG, OPT_COMMON, 'h' },

@@ -24,12 +24,15 @@ enum option_set {
 	OPT_NODE = 1 << 8,
 	OPT_VERBOSE = 1 << 9,
 	OPT_HISTORY = 1 << 10, /* --since, and another --verbose */
+	OPT_EVICT = 1 << 11,   /* --all */
+	OPT_REMOVE = 1 << 12,  /* another --force */
+	OPT_CACHED = 1 << 13,  /* no option: the verb is for resex-cached, not for resexd */
 };
 
 struct options {
-	const char *socket;
+	const char *socket; /* NULL: not given */
 	bool json, help, version;
-	bool all_hosts, all_sources, undo, force, dry_run, follow, node, verbose;
+	bool all, all_hosts, all_sources, undo, force, dry_run, follow, node, verbose;
 	const char *file, *since; /* NULL: not given */
 	long lines;		  /* -1: not given */
 };

@@ -40,12 +40,8 @@ int given_twice(struct cli *c, const char *key)
  * to a program, as it came from resexd; of the 17 digits of a double the last two are noise, such
  * as in 487315.03000000003.
  */
-int request_reply(struct cli *c, const char *method, json_t *params, json_t **result)
+int request_print(const struct cli *c, json_t **result)
 {
-	int rc = client_call(&c->client, method, params, result);
-
-	if (rc)
-		return rc;
 	if (!c->options.json) {
 		table_tame(*result);
 		return RESEX_OK;
@@ -55,6 +51,13 @@ int request_reply(struct cli *c, const char *method, json_t *params, json_t **re
 	json_decref(*result);
 	*result = NULL;
 	return RESEX_OK;
+}
+
+int request_reply(struct cli *c, const char *method, json_t *params, json_t **result)
+{
+	int rc = client_call(&c->client, method, params, result);
+
+	return rc ? rc : request_print(c, result);
 }
 
 int no_arguments(struct cli *c)

@@ -28,6 +28,8 @@ int guest_argument(struct cli *c, bool required, json_t **params);
  */
 int settings_argument(struct cli *c, const char *what, const char *form, json_t **params);
 
+/* With --json the reply is printed, and *result becomes NULL; else it is made fit to print. */
+int request_print(const struct cli *c, json_t **result);
 /*
  * Call a method; params are taken over. With --json the reply is printed at once, and
  * *result is NULL.
