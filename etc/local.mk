@@ -1,7 +1,8 @@
 # etc: examples, the unit, the demo.
-EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/demo.py etc/demo/draw.py etc/demo/node.py etc/demo/reconf.py
+EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/cache.py etc/demo/cacheworld.py etc/demo/demo.py etc/demo/draw.py etc/demo/node.py etc/demo/reconf.py
 exampledir = $(docdir)/examples
-dist_example_DATA = etc/resexd.json etc/cluster.json etc/cluster-web.json etc/examples/report.c etc/benchex/ice-like.trace
+dist_example_DATA = etc/resexd.json etc/cluster.json etc/cluster-web.json etc/cache/cached-app.json etc/cache/cached-proxy.json \
+	etc/cache/cluster-cache.json etc/cache/resex.vcl etc/examples/report.c etc/benchex/ice-like.trace
 scenariodir = $(docdir)/examples/scenarios
 dist_scenario_DATA = etc/scenarios/alone.json etc/scenarios/blind.json etc/scenarios/churn.json \
 	etc/scenarios/credit.json etc/scenarios/crowd.json etc/scenarios/deep.json etc/scenarios/equal.json \
@@ -9,8 +10,10 @@ dist_scenario_DATA = etc/scenarios/alone.json etc/scenarios/blind.json etc/scena
 	etc/scenarios/figure9-2m.json etc/scenarios/figure9-512k.json etc/scenarios/learn.json \
 	etc/scenarios/liar.json etc/scenarios/paper.json etc/scenarios/senders.json \
 	etc/scenarios/neighbours.json etc/scenarios/slow.json etc/scenarios/swap.json
+cachedir = $(pkgdatadir)/cache
+dist_cache_DATA = etc/cache/schema.sql etc/cache/schema-sqlite.sql
 completiondir = $(datadir)/bash-completion/completions
-dist_completion_DATA = etc/bash-completion/resex etc/bash-completion/resex-lab etc/bash-completion/resex-peek etc/bash-completion/resexd
+dist_completion_DATA = etc/bash-completion/resex etc/bash-completion/resex-lab etc/bash-completion/resex-cached etc/bash-completion/resex-peek etc/bash-completion/resexd
 if XEN
 dist_completion_DATA += etc/bash-completion/resex-agent
 else
@@ -27,6 +30,17 @@ CLEANFILES += resexd.service
 resexd.service: $(srcdir)/etc/resexd.service Makefile
 	$(AM_V_GEN)sed 's|[@]sbindir[@]|$(sbindir)|g' $(srcdir)/etc/resexd.service >$@
 
+# resex-cached: its unit, and its user.
+EXTRA_DIST += etc/resex-cached.service etc/resex-cached.sysusers
+systemdunit_DATA += resex-cached.service
+CLEANFILES += resex-cached.service resex-cached.conf
+resex-cached.service: $(srcdir)/etc/resex-cached.service Makefile
+	$(AM_V_GEN)sed 's|[@]sbindir[@]|$(sbindir)|g' $(srcdir)/etc/resex-cached.service >$@
+sysusersdir = $(prefix)/lib/sysusers.d
+sysusers_DATA = resex-cached.conf
+resex-cached.conf: $(srcdir)/etc/resex-cached.sysusers Makefile
+	$(AM_V_GEN)cp $(srcdir)/etc/resex-cached.sysusers $@
+
 udevdir = $(prefix)/lib/udev/rules.d
 dist_udev_DATA = etc/60-resex.rules
 
@@ -37,3 +51,13 @@ systemdunit_DATA += resex-agent.service
 endif
 resex-agent.service: $(srcdir)/etc/resex-agent.service Makefile
 	$(AM_V_GEN)sed 's|[@]sbindir[@]|$(sbindir)|g' $(srcdir)/etc/resex-agent.service >$@
+
+# The tables of resex-auction, and an application of libresex-cache.
+dist_example_DATA += etc/cache/auction.sql etc/cache/auction-guard.sql etc/cache/auction-guard-sqlite.sql \
+	etc/cache/auction-sqlite.sql etc/examples/cache.c
+if CURL
+dist_completion_DATA += etc/bash-completion/resex-auction
+else
+EXTRA_DIST += etc/bash-completion/resex-auction
+endif
+dist_completion_DATA += etc/bash-completion/resex-cacheload

@@ -5,3 +5,6 @@ dist_man_MANS += man/resex-agent.8 man/resex_report.3
 dist_man_MANS += man/resex-scenario.5
 dist_man_MANS += man/benchex.1 man/resex-lab.1 man/resex-peek.1
 dist_man_MANS += man/loadmon.4 man/resex-load.7 man/resex-reconf.7 man/resex-region.7
+dist_man_MANS += man/resex-cached.8 man/resex-cache.7
+dist_man_MANS += man/vmod_resex.3
+dist_man_MANS += man/resex-auction.1 man/resex-cacheload.1 man/resex_cache.3

@@ -12,32 +12,55 @@ expected() {
 	cat <<'END'
 /usr/bin/benchex
 /usr/bin/resex
+/usr/bin/resex-auction
+/usr/bin/resex-cacheload
 /usr/bin/resex-lab
 /usr/bin/resex-peek
 /usr/include/resex/agent_socket.h
+/usr/include/resex/cache.h
 /usr/include/resex/flow.h
 /usr/include/resex/policy.h
 /usr/include/resex/report.h
 /usr/include/resex/units.h
+/usr/lib/libresex-cache.a
 /usr/lib/libresex-report.a
+/usr/lib/pkgconfig/resex-cache.pc
 /usr/lib/pkgconfig/resex-report.pc
 /usr/lib/systemd/system/resex-agent.service
+/usr/lib/systemd/system/resex-cached.service
+/usr/lib/sysusers.d/resex-cached.conf
 /usr/lib/systemd/system/resexd.service
 /usr/sbin/resex-agent
+/usr/sbin/resex-cached
 /usr/sbin/resexd
 /usr/lib/udev/rules.d/60-resex.rules
 /usr/share/bash-completion/completions/benchex
 /usr/share/bash-completion/completions/resex
 /usr/share/bash-completion/completions/resex-agent
+/usr/share/bash-completion/completions/resex-auction
+/usr/share/bash-completion/completions/resex-cached
+/usr/share/bash-completion/completions/resex-cacheload
 /usr/share/bash-completion/completions/resex-lab
 /usr/share/bash-completion/completions/resex-peek
 /usr/share/bash-completion/completions/resexd
+/usr/share/doc/resex/examples/cached-app.json
+/usr/share/doc/resex/examples/cached-proxy.json
+/usr/share/doc/resex/examples/cluster-cache.json
+/usr/share/doc/resex/examples/auction-guard-sqlite.sql
+/usr/share/doc/resex/examples/auction-guard.sql
+/usr/share/doc/resex/examples/auction-sqlite.sql
+/usr/share/doc/resex/examples/auction.sql
+/usr/share/doc/resex/examples/cache.c
 /usr/share/doc/resex/examples/cluster-web.json
 /usr/share/doc/resex/examples/cluster.json
 /usr/share/doc/resex/examples/ice-like.trace
 /usr/share/doc/resex/examples/report.c
+/usr/share/doc/resex/examples/resex.vcl
 /usr/share/doc/resex/examples/resexd.json
+/usr/share/resex/cache/schema-sqlite.sql
+/usr/share/resex/cache/schema.sql
 END
+	echo "$(pkg-config --variable=vmoddir varnishapi)/libvmod_resex.so"
 	printf '%s\n' "$module"/{Kbuild,dkms.conf,loadmon.c} "$module"/include/resex/{load,loadmon,region}_abi.h
 	(cd "$here/../etc/scenarios" &&
 		printf '/usr/share/doc/resex/examples/scenarios/%s\n' ./*.json | sed 's|\./||')
@@ -87,11 +110,29 @@ module_is_whole() {
 	cc -std=gnu11 -Wall -Wextra -Werror -I"$dest$module/include" -c -o "$tmp/headers.o" "$tmp/headers.c"
 }
 
+# flags LIBRARY: what a compiler needs for it. (In a sysroot pkg-config would put $dest before the
+# folders of other libraries, too.)
+flags() {
+	PKG_CONFIG_PATH=$dest/usr/lib/pkgconfig PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 \
+		pkg-config --define-variable=prefix="$dest/usr" --define-variable=exec_prefix="$dest/usr" \
+		--define-variable=libdir="$dest/usr/lib" --define-variable=includedir="$dest/usr/include" \
+		--cflags --libs "$1"
+}
+
+# The example serves its page and says that nobody caches it.
+cache_library_serves() {
+	flags=$(flags resex-cache) || return
+	for language in c c++; do
+		# shellcheck disable=SC2086 # flags are words
+		clang -x $language -Wall -Wextra -Werror -o "$tmp/example" \
+			"$dest/usr/share/doc/resex/examples/cache.c" -x none $flags || return
+		RESEX_CACHE_SOCKET=/nonexistent/sock "$tmp/example" 2>&1 | grep -q '^the page is not cached: ' || return
+	done
+}
+
 # As a user of the library builds, in both languages; the example runs until it is ended.
 library_serves() {
-	flags=$(PKG_CONFIG_PATH=$dest/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dest \
-		PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 \
-		pkg-config --cflags --libs resex-report) || return
+	flags=$(flags resex-report) || return
 	for language in c c++; do
 		# shellcheck disable=SC2086 # flags are words
 		clang -x $language -Wall -Wextra -Werror -o "$tmp/example" \
@@ -128,7 +169,7 @@ dest=$tmp/dest
 passed=0 failed=0
 make -s -C "$build" install DESTDIR="$dest" >"$tmp/out" 2>&1 ||
 	{ cat "$tmp/out"; echo "install: 0 passed, 1 failed"; exit 1; }
-for what in same_list programs_run example_is_right units_are_right module_is_whole library_serves \
+for what in same_list programs_run example_is_right units_are_right module_is_whole library_serves cache_library_serves \
 	    policy_compiles_alone policy_that_needs_the_tree_does_not_compile nothing_is_left; do
 	if $what >"$tmp/out" 2>&1; then
 		echo "pass ${what//_/ }"

@@ -59,11 +59,38 @@ src/reconf/hook.h      src/core/units.h @pure
 src/reconf/hook_guest* src/reconf/hook.h src/reconf/hook_guest.h src/hv/hv.h resex/guest_abi.h src/util/utf8.h @libc
 src/reconf/hook_exec*  src/reconf/hook.h src/reconf/hook_exec.h src/util/utf8.h @libc spawn.h
 src/reconf/*           src/reconf/ !src/reconf/act.h !src/reconf/act_agent.h !src/reconf/act_haproxy.h !src/reconf/haproxy_text.h src/core/hostset.h src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
-src/cache/fill*         src/cache/fill.h src/cache/home.h src/cache/cache.h src/reconf/step.h src/reconf/put.h @pure
-src/cache/fresh*       src/cache/fresh.h src/core/units.h src/reconf/step.h src/reconf/put.h src/shared/lease.h @pure
-src/cache/home*        src/cache/home.h src/cache/update.h src/cache/cache.h src/core/hostset.h src/reconf/step.h src/reconf/put.h @pure
-src/cache/update*      src/cache/update.h src/cache/cache.h src/core/hostset.h src/reconf/step.h src/reconf/put.h @pure
+src/cache/fill*         src/cache/fill.h src/cache/broken.h src/cache/home.h src/cache/cache.h src/reconf/step.h src/reconf/put.h @pure
+src/cache/fresh*       src/cache/fresh.h src/cache/broken.h src/core/units.h src/reconf/step.h src/reconf/put.h src/shared/lease.h @pure
+src/cache/hit*         src/cache/hit.h src/cache/broken.h src/cache/fresh.h src/core/random.h src/reconf/step.h src/reconf/put.h resex/cache_ring.h @pure
+src/cache/place*       src/cache/place.h src/core/hostset.h src/core/random.h @pure
+src/cache/home*        src/cache/home.h src/cache/home_priv.h src/cache/broken.h src/cache/update.h src/cache/cache.h src/core/hostset.h src/reconf/step.h src/reconf/put.h @pure
+src/cache/recover*     src/cache/recover.h src/cache/home.h src/cache/update.h src/cache/broken.h src/core/hostset.h src/core/units.h @pure
+src/cache/update*      src/cache/update.h src/cache/broken.h src/cache/cache.h src/core/hostset.h src/reconf/step.h src/reconf/put.h @pure
 src/cache/*            resex/region_abi.h @pure
+src/cached/conf*       src/cached/conf.h src/conf/cluster.h src/sql/sql.h resex/cache_ring.h @libc
+src/cached/floors*     src/cached/conf.h src/util/file.h @libc
+src/cached/tag*        src/cached/tag.h src/cache/cache.h src/util/bytes.h src/util/utf8.h @pure nettle/
+src/cached/snapshot*   src/cached/snapshot.h src/cache/home.h @pure
+src/cached/outbox*     src/cached/outbox.h src/reconf/step.h src/reconf/put.h @pure
+src/cached/watch*      src/cached/watch.h src/reconf/step.h src/reconf/put.h @pure
+src/cached/jobs*       src/cached/jobs.h src/sql/sql.h src/util/clock.h @libc event2/
+src/cached/node*       src/cached/node.h src/cached/conf.h src/cached/events.h src/cached/outbox.h src/reconf/step.h src/reconf/runner.h src/shared/region.h src/util/clock.h src/util/log.h @libc event2/
+src/cached/check*      src/cached/check.h src/cached/conf.h src/util/log.h resex/exit.h @libc
+src/cached/api_body*    src/cached/api_body.h src/cached/api.h src/cached/tag.h src/sql/sql.h src/util/conf.h @libc
+src/cached/api*        src/cached/api.h src/cached/api_body.h src/cached/api_priv.h src/cached/app.h src/cached/events.h src/cached/listen.h src/cached/proxy.h src/util/ @libc event2/
+src/cached/app*        src/cached/ !src/cached/proxy.h !src/cached/check.h !src/cached/options.h !src/cached/outbox.h !src/cached/ring.h !src/cached/listen.h !src/cached/api.h !src/cached/api_body.h !src/cached/api_priv.h src/cache/ src/shared/region.h @libc jansson.h
+src/cached/main*       src/cached/api.h src/cached/check.h src/cached/options.h src/util/notify.h resex/exit.h config.h @libc
+src/cached/events*     src/cached/events.h src/core/units.h src/util/clock.h src/util/utf8.h @libc
+src/cached/listen*     src/cached/listen.h src/util/conf.h @libc
+src/cached/proxy*      src/cached/proxy.h src/cached/node.h src/cached/ring.h src/cache/fresh.h src/cache/hit.h src/cache/place.h @libc jansson.h
+src/cached/ring*       src/cached/ring.h src/cached/listen.h resex/cache_ring.h src/util/ @libc event2/
+src/cached/options*    src/cached/options.h src/util/cmdline.h src/util/log.h resex/exit.h config.h @libc
+src/sql/pgsql*         src/sql/ src/util/ config.h @libc libpq-fe.h
+src/sql/sqlite*        src/sql/ src/util/ config.h @libc sqlite3.h
+src/sql/*              src/sql/ !src/sql/pgsql.h !src/sql/pgsql_conn.h src/cache/update.h src/util/ config.h @libc
+src/ring/version_text* src/ring/version_text.h src/ring/ring_client.h resex/region_abi.h config.h @pure inttypes.h stdio.h
+src/ring/*             src/ring/ src/util/clock.h resex/cache_ring.h resex/region_abi.h config.h @libc
+src/vmod/*             src/vmod/ src/ring/ring_client.h src/ring/version_text.h src/util/clock.h cache/cache.h vcl.h vsb.h VSC_resex.h vcc_resex_if.h config.h @libc
 src/load/index*        src/load/ src/core/ resex/load_abi.h @pure
 src/load/btf*          src/load/ @pure
 src/load/claim*        src/load/ src/core/ src/shared/record.h resex/guest_abi.h @pure
@@ -85,9 +112,17 @@ ibmon/ring/*           ibmon/ring/ src/core/ src/util/ resex/guest_abi.h config.
 ibmon/scan_load*       ibmon/scan.h src/util/seqread.h @pure
 ibmon/scan*            ibmon/ !ibmon/agent/ !ibmon/ring/ ibmon/ring/ring.h ibmon/ring/ring_priv.h ibmon/ring/mtu.h src/core/ @libc
 ibmon/*                ibmon/ !ibmon/agent/ !ibmon/ring/ ibmon/ring/ring.h src/core/ src/util/ resex/guest_abi.h config.h @libc
+src/appcache/*         src/appcache/ resex/cache.h @libc curl/ jansson.h
+src/auction/db_pgsql*  src/auction/db_backends.h @libc libpq-fe.h
+src/auction/db_sqlite* src/auction/db_backends.h @libc sqlite3.h
+src/auction/db*        src/auction/db.h src/auction/db_backends.h config.h @libc
+src/auction/*          src/auction/ !src/auction/db_backends.h src/core/ src/util/ resex/cache.h resex/exit.h config.h @libc event2/
+src/cacheload/history* src/cacheload/history.h src/cacheload/history_priv.h @pure inttypes.h stdio.h stdlib.h
+src/cacheload/http*    src/cacheload/http.h @pure stdlib.h strings.h
+src/cacheload/*        src/cacheload/ !src/cacheload/history_priv.h src/core/ src/util/ resex/exit.h config.h @libc jansson.h
 src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/agent_socket.h resex/exit.h config.h @libc jansson.h infiniband/ rdma/
 src/cli/*              src/cli/ src/core/ src/util/ config.h @libc jansson.h resex/exit.h
-src/peek/*             src/peek/ src/load/index.h src/core/ src/util/ src/conf/cluster.h src/shared/region.h src/transport/transport.h src/cli/table.h resex/exit.h config.h @libc jansson.h
+src/peek/*             src/peek/ src/cache/cache.h src/load/index.h src/core/ src/util/ src/conf/cluster.h src/shared/region.h src/transport/transport.h src/cli/table.h resex/exit.h config.h @libc jansson.h
 src/tick/domains*      src/tick/ src/core/ src/hv/hv.h @pure
 src/tick/actor*        src/tick/ src/core/ src/hv/hv.h src/util/clock.h @pure unistd.h
 src/tick/*             src/tick/ src/core/ src/hv/dom.h ibmon/scan.h ibmon/ring/mtu.h policies/policies.h src/util/clock.h @pure stdatomic.h sys/eventfd.h unistd.h
@@ -112,7 +147,7 @@ src/lab/lab_cmd*       src/lab/lab_cmd.h src/util/cmdline.h resex/exit.h config.
 src/lab/main*          src/lab/load_cmd.h src/lab/reconf_cmd.h resex/exit.h config.h @libc
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc
 src/daemon/*           src/daemon/ src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/guests/journal.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
-etc/examples/*         resex/report.h @libc
+etc/examples/*         resex/report.h resex/cache.h @libc
 tests/*                *
 END
 }
@@ -146,13 +181,14 @@ END
 
 # Files to which the rows above do not apply: FILE-PATTERN WORD...
 # util/clock is the one place that asks for the time by which things are
-# decided. The report library is part of any program in a guest, and only it knows
-# when its buffer is due.
+# decided. The report library and that of caches are part of any program, and only they know
+# when a buffer is due, or a daemon was slow.
 words_except() {
 	cat <<'END'
 src/util/clock.c clock_gettime clock_nanosleep nanosleep CLOCK_BOOTTIME CLOCK_MONOTONIC
 src/kmod/*       CLOCK_MONOTONIC
 ibmon/report/*   clock_gettime CLOCK_MONOTONIC_COARSE
+src/appcache/*   clock_gettime CLOCK_MONOTONIC_COARSE
 END
 }
 
@@ -341,6 +377,33 @@ ibmon/report/plant.c|#include "src/util/log.h"|may not include src/util/log.h
 ibmon/report/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not name CLOCK_MONOTONIC
 src/cli/plant.c|#include "src/engine/engine.h"|may not include src/engine/engine.h
 src/cli/plant.c|#include "ibmon/ring/ring.h"|may not include ibmon/ring/ring.h
+src/cached/conf_plant.c|#include "src/cached/node.h"|may not include src/cached/node.h
+src/cached/conf_plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h
+src/cached/floors_plant.c|#include "src/cached/app.h"|may not include src/cached/app.h
+src/cached/options_plant.c|#include "src/cached/conf.h"|may not include src/cached/conf.h
+src/cached/tag_plant.c|#include "src/cached/app.h"|may not include src/cached/app.h
+src/cached/snapshot_plant.c|#include <stdio.h>|may not include <stdio.h>
+src/cached/outbox_plant.c|#include "src/reconf/runner.h"|may not include src/reconf/runner.h
+src/cached/watch_plant.c|#include "src/util/clock.h"|may not include src/util/clock.h
+src/cached/jobs_plant.c|#include "src/cached/app_priv.h"|may not include src/cached/app_priv.h
+src/cached/node_plant.c|#include "src/sql/sql.h"|may not include src/sql/sql.h
+src/cached/node_plant.c|#include "src/cache/home.h"|may not include src/cache/home.h
+src/cached/check_plant.c|#include "src/cached/app.h"|may not include src/cached/app.h
+src/cached/api_body_plant.c|#include <event2/http.h>|may not include <event2/http.h>
+src/cached/api_body_plant.c|#include "src/cached/app.h"|may not include src/cached/app.h
+src/cached/api_plant.c|#include "src/cached/node.h"|may not include src/cached/node.h
+src/cached/api_plant.c|#include "src/cached/app_priv.h"|may not include src/cached/app_priv.h
+src/cached/app_plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h
+src/cached/app_plant.c|#include "src/cached/proxy.h"|may not include src/cached/proxy.h
+src/cached/app_plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not name CLOCK_MONOTONIC
+src/cached/main_plant.c|#include "src/cached/app_priv.h"|may not include src/cached/app_priv.h
+src/cached/events_plant.c|#include "src/cached/app.h"|may not include src/cached/app.h
+src/cached/listen_plant.c|#include <event2/listener.h>|may not include <event2/listener.h>
+src/cached/proxy_plant.c|#include "src/cached/app.h"|may not include src/cached/app.h
+src/cached/proxy_plant.c|#include "src/sql/sql.h"|may not include src/sql/sql.h
+src/cached/ring_plant.c|#include "src/cached/proxy.h"|may not include src/cached/proxy.h
+src/cached/ring_plant.c|#include "src/cache/hit.h"|may not include src/cache/hit.h
+src/conf/cluster_cached_plant.c|#include "src/cached/conf.h"|may not include src/cached/conf.h
 src/peek/plant.c|#include "src/cluster/cluster.h"|may not include src/cluster/cluster.h
 src/peek/plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h
 src/peek/plant.c|clock_gettime(CLOCK_REALTIME, &ts);|may not call clock_gettime
@@ -386,6 +449,11 @@ src/lab/load_log_plant.c|#include "src/lab/load.h"|may not include src/lab/load.
 src/lab/lab_cmd_plant.c|#include "src/lab/load.h"|may not include src/lab/load.h
 src/lab/main_plant.c|#include "src/sim/web.h"|may not include src/sim/web.h
 src/sim/web_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
+src/cache/hit_plant.c|#include "src/transport/transport.h"|may not include src/transport/transport.h
+src/cache/place_plant.c|#include "src/cache/fresh.h"|may not include src/cache/fresh.h
+src/cache/recover_plant.c|#include "src/cache/fill.h"|may not include src/cache/fill.h
+src/cache/home_plant.c|#include "src/cache/fresh.h"|may not include src/cache/fresh.h
+src/cache/plant.c|#include "src/sql/sql.h"|may not include src/sql/sql.h
 src/reconf/balance_plant.c|#include "src/load/index.h"|may not include src/load/index.h
 src/reconf/decide_plant.c|#include "src/reconf/move.h"|may not include src/reconf/move.h
 src/reconf/haproxy_text_plant.c|#include <sys/socket.h>|may not include <sys/socket.h>
@@ -402,6 +470,34 @@ src/transport/plant.c|#include "src/shared/region.h"|may not include src/shared/
 src/shared/plant.c|#include "src/reconf/lock.h"|may not include src/reconf/lock.h
 ibmon/ring/plant.c|#include "ibmon/registry.h"|may not include ibmon/registry.h
 ibmon/plant.c|#include "ibmon/ring/rxe.h"|may not include ibmon/ring/rxe.h
+src/sql/plant.c|#include <libpq-fe.h>|may not include <libpq-fe.h>
+src/sql/plant.c|#include "src/sql/pgsql_conn.h"|may not include src/sql/pgsql_conn.h
+src/sql/plant.c|#include "src/reconf/step.h"|may not include src/reconf/step.h
+src/sql/pgsql_plant.c|#include <sqlite3.h>|may not include <sqlite3.h>
+src/sql/sqlite_plant.c|#include <libpq-fe.h>|may not include <libpq-fe.h>
+src/sql/sqlite_plant.c|nanosleep(&t, NULL);|may not call nanosleep
+src/cache/plant.c|#include "src/sql/sql.h"|may not include src/sql/sql.h
+src/ring/plant.c|#include "src/transport/transport.h"|may not include src/transport/transport.h
+src/ring/plant.c|#include "src/cached/proxy.h"|may not include src/cached/proxy.h
+src/ring/version_text_plant.c|#include <sys/socket.h>|may not include <sys/socket.h>
+src/vmod/plant.c|#include "src/ring/connect.h"|may not include src/ring/connect.h
+src/vmod/plant.c|#include "src/cached/proxy.h"|may not include src/cached/proxy.h
+src/vmod/plant.c|#include "cache/cache_varnishd.h"|may not include cache/cache_varnishd.h
+src/appcache/plant.c|#include "src/util/utf8.h"|may not include src/util/utf8.h
+src/appcache/plant.c|#include <event2/http.h>|may not include <event2/http.h>
+src/appcache/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not name CLOCK_MONOTONIC
+src/auction/plant.c|#include <libpq-fe.h>|may not include <libpq-fe.h>
+src/auction/plant.c|#include <curl/curl.h>|may not include <curl/curl.h>
+src/auction/plant.c|#include "src/sql/sql.h"|may not include src/sql/sql.h
+src/auction/plant.c|#include "src/auction/db_backends.h"|may not include src/auction/db_backends.h
+src/auction/db_pgsql_plant.c|#include <sqlite3.h>|may not include <sqlite3.h>
+src/auction/db_sqlite_plant.c|#include <libpq-fe.h>|may not include <libpq-fe.h>
+src/auction/db_plant.c|#include "src/auction/page.h"|may not include src/auction/page.h
+src/cacheload/plant.c|#include "src/auction/page.h"|may not include src/auction/page.h
+src/cacheload/plant.c|#include "src/cacheload/history_priv.h"|may not include src/cacheload/history_priv.h
+src/cacheload/plant.c|nanosleep(&ts, NULL);|may not call nanosleep
+src/cacheload/history_plant.c|#include "src/util/clock.h"|may not include src/util/clock.h
+src/cacheload/http_plant.c|#include <sys/socket.h>|may not include <sys/socket.h>
 src/elsewhere/plant.c|int x;|no row
 END
 }

@@ -66,7 +66,7 @@ build=$(cd "${1:-.}" && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/sbin"
-for program in resexd resex-agent; do
+for program in resexd resex-agent resex-cached; do
 	[ ! -x "$build/$program" ] || ln -s "$build/$program" "$tmp/sbin/"
 done
 if [ -n "$self" ]; then

@@ -24,10 +24,10 @@ export RESEX_SEED
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/tree" "$tmp/obj"
-(cd "$top" && tar cf - include src policies ibmon man etc tests/unit tests/fakes) | (cd "$tmp/tree" && tar xf -)
+(cd "$top" && tar cf - include src policies ibmon man etc tests/unit tests/fakes tests/cache) | (cd "$tmp/tree" && tar xf -)
 cd "$tmp/tree"
 [ ! -x "$top/build/resex" ] || cp "$top/build/resex" . # test_engine runs it
-echo '#define HAVE_COROSYNC 1' >config.h # a fake one; without verbs
+printf '#define HAVE_%s 1\n' COROSYNC POSTGRESQL SQLITE >config.h # a fake corosync; without verbs
 
 . "$top/tests/mutants-build.sh"
 cat "$top"/tests/mutants/*.rows | grep -e "$pattern" >"$tmp/list" || { echo "mutants: none match '$pattern'"; exit 1; }

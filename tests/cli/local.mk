@@ -1,5 +1,5 @@
 # tests/cli: the programs as people use them.
-CLI_TESTS = tests/cli/test_benchex.sh tests/cli/test_cli.sh tests/cli/test_cluster.sh tests/cli/test_lab.sh tests/cli/test_peek.sh tests/cli/test_report.py \
+CLI_TESTS = tests/cli/test_benchex.sh tests/cli/test_cache.py tests/cli/test_cli.sh tests/cli/test_cluster.sh tests/cli/test_lab.sh tests/cli/test_peek.sh tests/cli/test_report.py \
 	tests/cli/test_scenario.sh
 TESTS += $(CLI_TESTS)
 EXTRA_DIST += $(CLI_TESTS) tests/cli/checks.sh tests/cli/httplog.txt tests/cli/members.py tests/cli/foe.py
@@ -8,6 +8,11 @@ EXTRA_DIST += $(CLI_TESTS) tests/cli/checks.sh tests/cli/httplog.txt tests/cli/m
 check_PROGRAMS += takelock
 takelock_SOURCES = tests/cli/takelock.c
 takelock_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(JANSSON_LIBS)
+
+# A cached host that does nothing.
+check_PROGRAMS += servecache
+servecache_SOURCES = tests/cli/servecache.c
+servecache_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(JANSSON_LIBS)
 
 # The example of resex_report(3), built as its reader would.
 check_PROGRAMS += report-example

@@ -5,7 +5,8 @@
 #	tests/cli/test_peek.sh [BUILD]
 #
 # Each error of the command line and of the files; two hosts over shm and over tcp, which are read,
-# stopped and killed; a client that is not listed; one that changes words without the right to.
+# stopped and killed; a client that is not listed; one that changes words without the right to;
+# cached hosts, with members and without.
 # Exit: 0, 1 when something was not as it should be, 77 when python3 is missing.
 set -u
 top=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd)
@@ -14,6 +15,7 @@ dir=$(mktemp -d /tmp/resex-peek-XXXXXX)
 # shellcheck source=tests/cli/checks.sh
 . "$top/tests/cli/checks.sh"
 daemon=(0 "" "") # by host, from 1
+cached=() # processes that serve
 key=0123456789abcdef0123456789abcdef
 
 command -v python3 >/dev/null || { echo "test_peek: python3 was not found; on Debian: apt-get install python3" >&2; exit 77; }
@@ -23,6 +25,7 @@ cleanup() {
 	for i in 1 2; do
 		[ -z "${daemon[i]}" ] || kill -KILL "${daemon[i]}" 2>/dev/null
 	done
+	[ ${#cached[@]} -eq 0 ] || kill -KILL "${cached[@]}" 2>/dev/null
 	wait 2>/dev/null
 	rm -rf "$dir"
 }
@@ -96,8 +99,8 @@ good 'version' '^resex-peek [0-9]' peek --version
 fails 2 resex-peek 'unknown option "--bogus": see resex-peek --help' peek --bogus
 fails 2 resex-peek '--within 0: give whole seconds from 1 to 3600' peek --within 0
 fails 2 resex-peek '--within 1x: give whole seconds' peek -w 1x
-fails 2 resex-peek 'no member is called "xen3": use a name of hosts\[\]' peek xen3
-fails 2 resex-peek 'no member is called "cache": use a name' peek cache
+fails 2 resex-peek 'no member or cached host is called "xen3": use a name of hosts\[\]' peek xen3
+fails 2 resex-peek 'no member or cached host is called "cache": use a name' peek cache
 fails 2 resex-peek 'host "xen1" cannot be called: name each host once' peek xen1 xen1
 fails 4 resex-peek 'no client is called "xen1": add \{ "name": "xen1", "number": N, "role": "client" \}' peek --as xen1
 fails 4 resex-peek "$dir/none.json: " "$build/resex-peek" -c "$dir/none.json"
@@ -177,6 +180,75 @@ that 'which is an alarm of that client' until_says \
 	' alarm +peek: host 200 was refused 8 bytes at 0 of part 1: a client has no right to it' resex 1 events
 good 'nothing has changed' '^xen1 +web +1 +1 +free +[0-9]+ +0 +0 ' peek xen1
 stop 1 TERM
+
+# --- cached hosts -------------------------------------------------------------------------
+
+# rows FILE [MEMBER]: a cluster.json with three cached hosts, and with one member.
+rows() {
+	cat >"$1" <<-END
+	{ "cluster": "test", "transport": "$transport", "key_file": "$dir/key", "heartbeat": "50ms",
+	 "hosts": [ ${2-}
+	  { "name": "peek", "number": 200, "role": "client" },
+	  { "name": "app1", "number": 11, "role": "app", $at11 },
+	  { "name": "app2", "number": 12, "role": "app", $at12 },
+	  { "name": "front", "number": 21, "role": "proxy", $at21 } ],
+	 "cache": { "fresh": "200ms", "words": ${words-4000}, "slots": 3 } }
+	END
+}
+
+serve() { # NAME HOW
+	"$build/servecache" "$dir/peek.json" "$1" "$2" >"$dir/serves" &
+	cached+=($!)
+	until_says '^serves' cat "$dir/serves" || { echo "not ok: servecache $1 did not come up"; exit 1; }
+}
+
+end() { # all that serve
+	kill -KILL "${cached[@]}"
+	wait "${cached[@]}" 2>/dev/null
+	cached=()
+}
+
+cached_hosts() {
+	rows "$dir/peek.json"
+	serve app1 beats
+	serve app2 silent
+	serve front beats
+	good "$transport: an application server" '^app1 +11 +app +beats +[0-9]+ +3 +7 +4000 +4000 +1 +3 +-$' peek
+	good "$transport: one whose beat does not change" '^app2 +12 +app +silent +1 +3 +7 +4000 ' peek
+	good "$transport: a proxy" '^front +21 +proxy +read( +-){8}$' peek front
+	good "$transport: an acknowledgement" '^app1 +1 +app1 +4 +9$' peek app1
+	holds "$transport: the same for a script" \
+		'o["hosts"] == [] and [h["name"] for h in o["cached"]] == ["app1", "app2", "front"] and of(o["cached"], name="app2")["start"] == 17 and "words" not in of(o["cached"], name="front") and of(o["acks"], host="app2") == {"host": "app2", "slot": 1, "by": "app1", "fence": 4, "number": 9}'
+	holds "$transport: the one that is named" '[h["name"] for h in o["cached"]] == ["app2"]' app2
+	# In the file of the client alone.
+	words=4001 rows "$dir/peek.json"
+	unread 7 '^app1 +11 +app +unread .* settings that must be equal differ' -w 1 app1
+	rows "$dir/peek.json"
+	sed -i 's/"role": "proxy"/"role": "app"/' "$dir/peek.json"
+	unread 7 '^front +21 +app +unread .* settings that must be equal differ' -w 1 front
+	end
+	rows "$dir/peek.json"
+	serve app1 closed
+	good "$transport: one that is no member" '^app1 +11 +app +closed +- +- +- +4000 +0 +0 +3 +-$' peek app1
+	unread 7 '^app2 +12 +app +unread .* no link: its resex-cached does not run, cannot be reached at ' -w 1
+	end
+}
+
+transport=shm at11="\"address\": \"$dir/shm\"" at12=$at11 at21=$at11
+cached_hosts
+# All of the largest, and a member beside it.
+at1=$at11
+words=1000000 rows "$dir/peek.json" "{ \"name\": \"xen1\", \"number\": 1, $at1 },"
+serve app1 beats
+unread 7 '^app1 +11 +app +beats +[0-9]+ +3 +7 +1000000 +1000000 +1 +3 +-$' -w 3
+unread 7 '^xen1 +1 +unread .* no link: its resexd ' -w 1
+end
+read -r port1 port2 port3 < <(python3 -c 'import socket
+s = [socket.socket() for i in range(3)]
+for x in s: x.bind(("127.0.0.1", 0))
+print(*(x.getsockname()[1] for x in s))')
+transport=tcp at11="\"address\": \"127.0.0.1\", \"port\": $port1" at12="\"address\": \"127.0.0.1\", \"port\": $port2" at21="\"address\": \"127.0.0.1\", \"port\": $port3"
+cached_hosts
 
 echo "test_peek: $checks checks, $wrong wrong"
 [ "$wrong" -eq 0 ]

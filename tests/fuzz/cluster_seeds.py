@@ -109,3 +109,29 @@ CLUSTER.update({
     "rights_of_member": one_host("tcp", '"address": "a", "rights": "atomics"'),
     "balancers_text": '{"cluster": "c", %s, "services": [{"name": "a", "number": 1, "balancers": "xen1"}]}' % HOSTS,
 })
+
+
+def cached(rows, more=""):
+    return '{"cluster": "c", "transport": "tcp", %s"hosts": [{"name": "xen1", "number": 1, "address": "a"}, %s]}' % (more, rows)
+
+
+APP = '{"name": "app1", "number": 10, "role": "app", "address": "b"%s}'
+PROXY = '{"name": "p1", "number": 20, "role": "proxy", "address": "c", "port": 9}'
+CLUSTER.update({
+    "cached": cached(APP % "" + ", " + PROXY, '"cache": {"fresh": "1s", "detect": "2s", "words": 65536, "slots": 8}, '),
+    "cached_client": cached(APP % "" + ', {"name": "peek", "number": 9, "role": "client"}, ' + PROXY),
+    "cached_rights": cached(APP % ', "rights": "read"'),
+    "cached_corosync": cached(APP % ', "corosync_node": 3'),
+    "cached_no_address": cached('{"name": "app1", "number": 10, "role": "app"}'),
+    "cached_number": cached(APP % "" + ', {"name": "x", "number": 10, "role": "proxy", "address": "d"}'),
+    "cached_number_client": cached(APP % "" + ', {"name": "x", "number": 10, "role": "client"}'),
+    "cached_name": cached(APP % "" + ', {"name": "app1", "number": 11, "address": "d"}'),
+    "cached_port": cached('{"name": "app1", "number": 10, "role": "app", "address": "a"}'),
+    "cached_address": cached('{"name": "app1", "number": 10, "role": "app", "address": "!"}'),
+    "cached_self": cached(APP % "", '"host": "app1", '),
+    "cached_only": '{"cluster": "c", "hosts": [%s]}' % (APP % ""),
+    "cached_balances": cached(APP % "", '"services": [{"name": "w", "number": 1, "balancers": ["app1"]}], '),
+    **{"cache_%d" % i: cached(PROXY, '"cache": %s, ' % text) for i, text in enumerate((
+        "{}", "[]", '{"fresh": "9ms"}', '{"fresh": "61s"}', '{"detect": "99ms"}', '{"words": 0}', '{"words": 1000001}',
+        '{"slots": 65}', '{"slot": 1}'))},
+})

@@ -82,6 +82,36 @@ static void check_clients(const struct cluster_conf *c)
 	}
 }
 
+/* Cached hosts are none of either, and "cache" is within its limits. */
+static void check_cached(const struct cluster_conf *c)
+{
+	FUZZ_REQUIRE(c->caches <= REGION_HOSTS_MAX - c->hosts - c->clients);
+	for (uint32_t i = 0; i < c->caches; i++) {
+		const struct cluster_cached *h = &c->cached[i];
+		struct transport_peer p;
+
+		FUZZ_REQUIRE(h->number >= 1 && h->number <= REGION_HOSTS_MAX);
+		FUZZ_REQUIRE(h->name[0] && memchr(h->name, 0, sizeof(h->name)));
+		FUZZ_REQUIRE(h->address[0] && memchr(h->address, 0, sizeof(h->address)));
+		FUZZ_REQUIRE(h->role <= CLUSTER_PROXY && h->port <= 65535);
+		FUZZ_REQUIRE(cluster_cached_at(c, (uint16_t)h->number) == h);
+		FUZZ_REQUIRE(!cluster_host_at(c, (uint16_t)h->number) &&
+			     !cluster_client_at(c, (uint16_t)h->number));
+		FUZZ_REQUIRE(!cluster_host_find(c, h->name));
+		for (uint32_t k = 0; k < i; k++)
+			FUZZ_REQUIRE(strcmp(c->cached[k].name, h->name) != 0);
+		cluster_cached_peer(c, i, &p);
+		FUZZ_REQUIRE(p.role == TRANSPORT_MEMBER && p.host == h->number);
+		for (uint32_t k = 0; p.port && k < c->hosts; k++)
+			FUZZ_REQUIRE(c->host[k].port != p.port ||
+				     strcmp(c->host[k].address, p.address) != 0);
+	}
+	FUZZ_REQUIRE(c->cache.fresh_ns >= 10 * NS_PER_MS && c->cache.fresh_ns <= 60 * NS_PER_S);
+	FUZZ_REQUIRE(c->cache.detect_ns >= 100 * NS_PER_MS && c->cache.detect_ns <= 60 * NS_PER_S);
+	FUZZ_REQUIRE(c->cache.words >= 1 && c->cache.words <= REGION_CACHE_WORDS_MAX);
+	FUZZ_REQUIRE(c->cache.slots >= 1 && c->cache.slots <= REGION_CACHE_SLOTS_MAX);
+}
+
 static void check_services(const struct cluster_conf *c)
 {
 	struct hostset known = { { 0 } };
@@ -197,6 +227,12 @@ static void check_change(const struct cluster_conf *c)
 	FUZZ_REQUIRE(cluster_change(c, &other, &all, &ch, &why) == -EPERM);
 	FUZZ_REQUIRE(cluster_agreement(&other) != agreement);
 	other = *c;
+	other.cache.words++;
+	FUZZ_REQUIRE(cluster_cache_agreement(c) != cluster_cache_agreement(&other));
+	other.caches = c->caches ? c->caches - 1 : 0;
+	FUZZ_REQUIRE(!cluster_change(c, &other, &all, &ch, &why) && !ch.n && !ch.hosts);
+	FUZZ_REQUIRE(cluster_agreement(&other) == agreement);
+	other = *c;
 	other.reconf.margin++;
 	FUZZ_REQUIRE(!cluster_change(c, &other, &all, &ch, &why) && ch.n == 1 && !ch.hosts);
 	if (!c->services)
@@ -217,24 +253,47 @@ static void check_change(const struct cluster_conf *c)
 		FUZZ_REQUIRE(ch.change[i].kind == CLUSTER_NODES_CHANGED);
 }
 
-/* The same file, read by a client of it. */
-static void check_reader(const struct cluster_conf *c, const uint8_t *data, size_t size)
+static void check_client(const struct cluster_conf *c, const char *path)
 {
 	static struct cluster_conf other;
 	struct conf_error e;
+
+	FUZZ_REQUIRE(!cluster_client_load(&other, path, c->client[0].name, &e));
+	FUZZ_REQUIRE(!strcmp(other.client[other.self].name, c->client[0].name));
+	FUZZ_REQUIRE(cluster_agreement(&other) == cluster_agreement(c));
+	FUZZ_REQUIRE(cluster_client_load(&other, path, c->host_name, &e) == -EINVAL);
+}
+
+static void check_cached_host(const struct cluster_conf *c, const char *path)
+{
+	static struct cluster_conf other;
+	struct conf_error e;
+	uint32_t self;
+
+	FUZZ_REQUIRE(!cluster_cached_load(&other, path, c->cached[0].name, "", &self, &e));
+	FUZZ_REQUIRE(self == 0 && !other.balances && other.callers >= 1);
+	FUZZ_REQUIRE(cluster_cache_agreement(&other) == cluster_cache_agreement(c));
+	/* As this host, which is a member. */
+	FUZZ_REQUIRE(cluster_cached_load(&other, path, NULL, "xen1", &self, &e) == -EINVAL);
+	FUZZ_REQUIRE(cluster_cached_load(&other, path, "", "", &self, &e) == -EINVAL);
+}
+
+/* The same file, read by a client of it, and by a cached host. */
+static void check_reader(const struct cluster_conf *c, const uint8_t *data, size_t size)
+{
 	char path[40];
 	int fd;
 
-	if (!c->clients)
+	if (!c->clients && !c->caches)
 		return;
 	fd = memfd_create("cluster", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	FUZZ_REQUIRE(!cluster_client_load(&other, path, c->client[0].name, &e));
-	FUZZ_REQUIRE(!strcmp(other.client[other.self].name, c->client[0].name));
-	FUZZ_REQUIRE(cluster_agreement(&other) == cluster_agreement(c));
-	FUZZ_REQUIRE(cluster_client_load(&other, path, c->host_name, &e) == -EINVAL);
+	if (c->clients)
+		check_client(c, path);
+	if (c->caches)
+		check_cached_host(c, path);
 	close(fd);
 }
 
@@ -260,6 +319,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check_hosts(&c);
 	check_clients(&c);
+	check_cached(&c);
 	check_services(&c);
 	check_nodes(&c);
 	check_reconf(&c);

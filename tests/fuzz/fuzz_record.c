@@ -6,7 +6,8 @@
  * record as its kind is long, until it is used up. A checksum is nothing a fuzzer finds:
  * control says what is made right before it is parsed. Each copy is memory of its
  * own, no longer than the record, so that reading on is seen. What was taken as
- * good is published in a region of our own: a peer reads the same there.
+ * good is published in a region of our own: a peer reads the same there. A header that is no
+ * resexd's may be a cached host's.
  */
 #include <errno.h>
 
@@ -74,15 +75,49 @@ static void check_reads(const struct region_peer *p, const uint32_t *part_bytes,
 	}
 }
 
+/* No word lies beyond its part, and an owner that serves as much says the same. */
+static void parse_cache(const struct region_header *h, uint16_t host, uint64_t generation)
+{
+	struct region_header own = { .magic = 0 };
+	struct region_cache c, again;
+	size_t bytes[TRANSPORT_PARTS];
+	int rc = region_parse_cache(h, host, generation, &c);
+
+	FUZZ_REQUIRE(rc <= 0);
+	if (rc)
+		return;
+	FUZZ_REQUIRE(h->host == host && h->generation == generation);
+	FUZZ_REQUIRE(!c.words == !c.slots);
+	FUZZ_REQUIRE(c.words <= REGION_CACHE_WORDS_MAX && c.slots <= REGION_CACHE_SLOTS_MAX);
+	FUZZ_REQUIRE(h->part_bytes[REGION_WORDS] <= TRANSPORT_PART_MAX);
+	if (c.words) {
+		FUZZ_REQUIRE(h->part_bytes[REGION_VERSIONS] <= TRANSPORT_OPTIONAL_MAX);
+		FUZZ_REQUIRE(region_cache_word_offset(c.words) <= h->part_bytes[REGION_VERSIONS]);
+		FUZZ_REQUIRE(region_cache_ack_offset(c.slots, 1) <= h->part_bytes[REGION_WORDS]);
+	}
+	region_cache_bytes(&c, bytes);
+	for (int i = 0; i < TRANSPORT_PARTS; i++)
+		FUZZ_REQUIRE(bytes[i] % REGION_PAGE == 0);
+	region_init_cache(&own, host, generation, &c);
+	FUZZ_REQUIRE(!region_parse_cache(&own, host, generation, &again));
+	FUZZ_REQUIRE(again.words == c.words && again.slots == c.slots);
+}
+
 static bool parse_header(struct bytes *in, uint8_t control, struct region_peer *p)
 {
 	struct region_header *h = take_record(in, sizeof(*h), control & RIGHT_HEADER,
 					      REGION_HEADER);
 	bool known = control & RIGHT_PEER;
-	int rc = region_parse_header(h, known ? (uint16_t)h->host : 3, known ? h->generation : 17,
-				     p);
+	uint16_t host = known ? (uint16_t)h->host : 3;
+	uint64_t generation = known ? h->generation : 17;
+	int rc = region_parse_header(h, host, generation, p);
 
 	FUZZ_REQUIRE(rc <= 0 && strlen(region_why(rc)) > 0);
+	if (rc)
+		parse_cache(h, host, generation);
+	else
+		FUZZ_REQUIRE(region_parse_cache(h, host, generation, &(struct region_cache){ 0 }) ==
+			     -EPROTO);
 	if (rc == 0) {
 		FUZZ_REQUIRE(h->part_bytes[REGION_TABLE] <= TRANSPORT_PART_MAX);
 		FUZZ_REQUIRE(p->host == h->host && p->generation == h->generation);

@@ -389,12 +389,20 @@ def entry(offset, stride, count, kind, part=0):
 WORDS = [entry(4096 * i, 8, 512, 64 + i, 1) for i in range(4)]
 
 
-def region(right, magic=0x4e47525845534552, version=2, bytes_=30 * 4096, tables=None, words=WORDS, loads=0):
-    entries = (tables or [entry(4096, 320, 1, 2), entry(8192, 192, 256, 3), entry(57344, 128, 256, 4),
-                          entry(90112, 128, 256, 5)]) + words
+CACHED = [entry(0, 8, 1, 68, 3), entry(64, 8, 1, 69, 3), entry(4096, 8, 1000, 70, 3), entry(16384, 8, 768, 71, 1)]
+
+
+def region(right, magic=0x4e47525845534552, version=2, bytes_=30 * 4096, tables=None, words=WORDS, loads=0,
+           words_bytes=16384, versions=0):
+    entries = ([entry(4096, 320, 1, 2), entry(8192, 192, 256, 3), entry(57344, 128, 256, 4), entry(90112, 128, 256, 5)]
+               if tables is None else tables) + words
     return bytes([right]) + struct.pack("<4I", 1, 832, 1, 0) + struct.pack(
-        "<QIIQ10I", magic, version, 3, 17, len(entries), 0, bytes_, 16384, loads, 0, 0, 0, 0, 0) + b"".join(
+        "<QIIQ10I", magic, version, 3, 17, len(entries), 0, bytes_, words_bytes, loads, versions, 0, 0, 0, 0) + b"".join(
         entries).ljust(32 * 24, b"\0") + bytes([0, 1, 0, 0, 0, 1, 250, 6, 0, 0, 0, 1, 0, 0, 1])
+
+
+def cached(entries, words_bytes=24576, versions=12288):
+    return region(7, bytes_=4096, tables=[], words=entries, words_bytes=words_bytes, versions=versions)
 
 
 HEAD = bytes(16)
@@ -426,6 +434,17 @@ RECORD = {
     "later": region(7, words=[entry(1, 2, 3, 99, 7)] + WORDS[::-1]) + RECORDS["node"],
     "twice": region(7, words=WORDS + WORDS[:1]),
     "lacks": region(7, words=WORDS[:3]),
+    "app": cached(CACHED),
+    "app_lacks": cached(CACHED[1:]),
+    "app_twice": cached(CACHED + CACHED[:1]),
+    "app_one_twice": cached(CACHED[:3] + CACHED[:1]),
+    "app_of_resexd": cached(CACHED + [entry(4096, 320, 1, 2)]),
+    "app_elsewhere": cached([entry(8, 8, 1, 68, 3)] + CACHED[1:]),
+    "app_many": cached(CACHED[:2] + [entry(4096, 8, 1000001, 70, 3)] + CACHED[3:], versions=64 << 20),
+    "app_slots": cached(CACHED[:3] + [entry(16384, 8, 769, 71, 1)]),
+    "app_small": cached(CACHED, versions=8192),
+    "proxy": cached([], words_bytes=4096, versions=0),
+    "proxy_no_words": cached([], words_bytes=0),
 }
 
 # --- hello: steps (fuzz_hello.c) ---------------------------------------------------------
@@ -721,14 +740,31 @@ NODES = {
 }
 
 
+# --- cached: a byte, cached.json (fuzz_cached.c) ----------------------------------------------
+
+SQL = '"sql": {"backend": "pgsql", "where": "dbname=x"}'
+CACHED_JSON = {
+    **{"app_%d" % i: "\0{%s}" % text for i, text in enumerate((
+        SQL, '"listings": 9, "log": 9, "fill_timeout": "9s", ' + SQL, "", '"sql": []', '"sql": {"backend": "pgsql"}',
+        '"sql": {"backend": "x", "where": "y"}', '"sql": {"backend": "sqlite", "where": "/db", "timeout": "1s"}',
+        '"sql": {"backend": "sqlite", "where": "db"}', '"ring": "/r", ' + SQL, '"ring_group": "r", ' + SQL,
+        '"ring_slots": 64, ' + SQL, '"ring_clients": 6, ' + SQL, '"timeout": "9s", ' + SQL))},
+    **{"proxy_%d" % i: "\1{%s}" % text for i, text in enumerate((
+        "", '"cluster_file": "/c", "state_dir": "/d", "socket": "/s", "socket_group": "g"',
+        '"ring": "/r", "ring_group": "g", "ring_slots": 128, "ring_clients": 9, "timeout": "9ms"',
+        '"ring_slots": 100', '"ring": "r"', '"ring": "/s", "socket": "/s"', SQL, '"log": 9', '"listings": 9',
+        '"fill_timeout": "9s"', '"x": 1'))},
+}
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     for name, seeds in {
-            "btf": BTF, "caps": CAPS, "claim": CLAIM, "cluster": CLUSTER, "conf": CONF, "control": CONTROL, "haproxy":
-            HAPROXY, "hello": HELLO, "history": HISTORY, "httplog": HTTPLOG, "methods": METHODS, "nodes": NODES, "proc":
-            PROC, "record": RECORD, "registry": REGISTRY_SEEDS, "ring": RING_SEEDS, "scenario": SCENARIO, "tcp": TCP,
-            "trace": TRACE}.items():
+            "btf": BTF, "cached": CACHED_JSON, "caps": CAPS, "claim": CLAIM, "cluster": CLUSTER, "conf": CONF, "control":
+            CONTROL, "haproxy": HAPROXY, "hello": HELLO, "history": HISTORY, "httplog": HTTPLOG, "methods": METHODS,
+            "nodes": NODES, "proc": PROC, "record": RECORD, "registry": REGISTRY_SEEDS, "ring": RING_SEEDS, "scenario":
+            SCENARIO, "tcp": TCP, "trace": TRACE}.items():
         write(sys.argv[1], name, seeds)
 
 

@@ -5,12 +5,14 @@ WORLD = tests/shared/world.c tests/shared/world.h tests/shared/world_priv.h \
 	tests/shared/world_clock.c $(HISTORY)
 
 if CMOCKA
-check_PROGRAMS += tests/unit/test_history tests/unit/test_world
-TESTS += tests/unit/test_history tests/unit/test_world
+check_PROGRAMS += tests/unit/test_history tests/unit/test_world tests/unit/test_world_sends
+TESTS += tests/unit/test_history tests/unit/test_world tests/unit/test_world_sends
 tests_unit_test_history_SOURCES = tests/unit/test_history.c tests/unit/prop.h tests/unit/steps.h $(HISTORY)
 tests_unit_test_history_LDADD = $(UNIT_LIBS)
 tests_unit_test_world_SOURCES = tests/unit/test_world.c tests/unit/prop.h $(WORLD)
 tests_unit_test_world_LDADD = $(UNIT_LIBS)
+tests_unit_test_world_sends_SOURCES = tests/unit/test_world_sends.c tests/unit/prop.h $(WORLD)
+tests_unit_test_world_sends_LDADD = $(UNIT_LIBS)
 endif
 
 check_PROGRAMS += tests/shared/vt
@@ -32,7 +34,7 @@ tests/shared/planted/vt-%: tests/shared/planted/%.o $(tests_shared_vt_OBJECTS) $
 tests/shared/planted/move_hosts-%: tests/shared/planted/%.o $(move_hosts_OBJECTS) $(move_hosts_DEPENDENCIES)
 	$(AM_V_CCLD)$(LINK) $(move_hosts_OBJECTS) $< $(move_hosts_LDADD) $(LIBS)
 clean-local:
-	rm -rf tests/shared/planted
+	rm -rf tests/shared/planted tests/cache/broken
 
 # Processes that move nodes, in real time, over shm with faults.
 PLANTED += tests/shared/move_hosts.sh

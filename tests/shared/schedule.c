@@ -692,7 +692,7 @@ static void must_have_had(struct schedule *s)
 
 bool schedule_run(struct schedule *s, uint64_t seed, const struct schedule_options *o)
 {
-	struct world_actor a = { boot, step, due, effect, result, notice, timer, s };
+	struct world_actor a = { boot, step, due, effect, result, notice, timer, s, NULL };
 	struct world_conf c;
 	int64_t end;
 

@@ -56,8 +56,14 @@ static void step(struct world *w, uint16_t host, const struct step_event *ev)
 	}
 	if (w->out.n)
 		deadline = world_true_at(h, world_local_at(h, w->now) + w->conf.deadline);
-	for (uint32_t i = 0; i < w->out.n && h->boot == boot && !w->broken; i++)
-		world_post(w, host, &w->out.op[i], deadline);
+	for (uint32_t i = 0; i < w->out.n && h->boot == boot && !w->broken; i++) {
+		int64_t allowed = w->out.op[i].allowed_ns;
+		bool early = allowed && allowed < w->conf.deadline;
+
+		world_post(w, host, &w->out.op[i],
+			   early ? world_true_at(h, world_local_at(h, w->now) + allowed)
+				 : deadline);
+	}
 	if (h->up && h->boot == boot)
 		want_tick(w, host);
 }
@@ -133,7 +139,7 @@ static void report_effects(struct world *w, const struct world_op *o)
 {
 	struct world_effect e = effect_of(o);
 
-	if (o->op.kind != STEP_READ)
+	if (o->op.kind == STEP_CAS || o->op.kind == STEP_FAA)
 		w->actor->result(w->actor->ctx, &e);
 	for (uint32_t k = 0; k < o->words; k++) {
 		e = effect_of_word(o, k);
@@ -211,7 +217,7 @@ static void read_words(struct world *w, struct world_op *o, bool first)
 	for (uint32_t k = from; k < to; k++) {
 		struct world_effect e;
 
-		o->data[k] = *world_word(w, o->op.host, o->op.offset + 8 * o->place[k]);
+		o->data[k] = *world_place(w, &o->op, o->op.offset + 8 * o->place[k]);
 		o->read[k] = w->now;
 		e = effect_of_word(o, k);
 		w->actor->effect(w->actor->ctx, &e);
@@ -219,16 +225,23 @@ static void read_words(struct world *w, struct world_op *o, bool first)
 	o->old = o->data[0];
 }
 
-static void execute_operation(struct world *w, struct world_op *o)
+static void execute_operation(struct world *w, uint32_t i)
 {
-	uint64_t *word = world_word(w, o->op.host, o->op.offset);
+	struct world_op *o = &w->op[i];
 	struct world_effect e;
+	uint64_t *word;
 
 	o->executed = w->now;
 	if (o->op.kind == STEP_READ) {
 		read_words(w, o, false);
 		return;
 	}
+	if (o->op.kind == STEP_SEND) {
+		o->refs++;
+		world_push(w, w->now, EV_MESSAGE, o->op.host, i, w->host[o->op.host].boot);
+		return;
+	}
+	word = world_place(w, &o->op, o->op.offset);
 	o->old = *word;
 	if (o->op.kind == STEP_CAS && *word == o->op.compare)
 		*word = o->op.value;
@@ -282,7 +295,7 @@ static void do_exec(struct world *w, const struct world_event *e)
 	if (back < l->last_result)
 		back = l->last_result;
 	if (!o->refuse)
-		execute_operation(w, o);
+		execute_operation(w, e->value);
 	if (is_unreported(w, o))
 		goto done;
 	l->last_result = back;
@@ -297,6 +310,23 @@ done:
 	/* The READ was late, and makes room on its link now. */
 	if (o->reported && l->up && l->serial == o->serial)
 		world_link_forget(w, l, e->value);
+	world_op_put(w, e->value);
+}
+
+/* The target's transport has the message. */
+static void do_message(struct world *w, const struct world_event *e)
+{
+	const struct world_op *o = &w->op[e->value];
+	struct step_event ev = { .type = STEP_MESSAGE,
+				 .host = o->poster,
+				 .message = w->message[e->value],
+				 .len = o->op.len };
+
+	if (w->host[e->a].up && w->host[e->a].boot == e->more) {
+		if (!runs(w, e->a, e))
+			return;
+		turn(w, e->a, &ev);
+	}
 	world_op_put(w, e->value);
 }
 
@@ -479,6 +509,8 @@ static void run_one(struct world *w)
 		return do_view(w, &e);
 	case EV_ASK:
 		return do_ask(w, &e);
+	case EV_MESSAGE:
+		return do_message(w, &e);
 	case EV_RESTART:
 		return world_revive(w, e.a);
 	case EV_CRASH:

@@ -10,6 +10,9 @@
  * executed until its responder has accepted a newer link of that host, and then never. All
  * is drawn from one seed. The words of one READ are read at two times: the first or the last of
  * them at one, the others later. A READ may include places without a word of the world: they are 0.
+ *
+ * With world_actor.word the words are the user's, of any part, and there are messages. One that has
+ * arrived is given to the process of its target when that runs, and is lost when it dies before.
  */
 #ifndef RESEX_TESTS_WORLD_H
 #define RESEX_TESTS_WORLD_H
@@ -101,6 +104,8 @@ struct world_actor {
 	/* A timer of world_timer. */
 	void (*timer)(void *ctx, uint32_t what);
 	void *ctx;
+	/* The word at this place of host's region; NULL: there is none. May be NULL (see above). */
+	uint64_t *(*word)(void *ctx, uint16_t host, enum step_part part, uint32_t offset);
 };
 
 struct world_event {
@@ -171,9 +176,10 @@ struct world {
 	uint32_t free_op;
 	struct world_event heap[WORLD_EVENTS];
 	uint32_t heap_n;
-	struct step_out out;		     /* of the step that runs */
-	uint64_t data[REGION_WORDS_OF_KIND]; /* of the READ whose result is given */
-	const char *broken;		     /* why the world itself cannot go on */
+	uint8_t message[WORLD_OPS][STEP_MESSAGE_MAX]; /* of each SEND */
+	struct step_out out;			      /* of the step that runs */
+	uint64_t data[REGION_WORDS_OF_KIND];	      /* of the READ whose result is given */
+	const char *broken;			      /* why the world itself cannot go on */
 };
 
 void world_init(struct world *w, const struct world_conf *c, const struct world_actor *a,
@@ -194,6 +200,8 @@ void world_ask(struct world *w, uint16_t host, uint32_t what);
 
 void world_crash(struct world *w, uint16_t host, int64_t down_ns);
 void world_pause(struct world *w, uint16_t host, int64_t ns);
+/* Operations of a on b. Those of b on a go on. */
+void world_cut_one(struct world *w, uint16_t a, uint16_t b, int64_t ns);
 /* Both directions between a and b. */
 void world_cut(struct world *w, uint16_t a, uint16_t b, int64_t ns);
 /* The membership from now on; host gets its STEP_VIEW within so long. */

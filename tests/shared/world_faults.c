@@ -67,6 +67,14 @@ void world_pause(struct world *w, uint16_t host, int64_t ns)
 	w->actor->notice(w->actor->ctx, NOTICE_PAUSE, host, (uint64_t)ns);
 }
 
+void world_cut_one(struct world *w, uint16_t a, uint16_t b, int64_t ns)
+{
+	if (a == b || w->link[a][b].cut_until > w->now)
+		return;
+	w->link[a][b].cut_until = (w->now + ns) | 1;
+	w->actor->notice(w->actor->ctx, NOTICE_CUT, a, b);
+}
+
 void world_cut(struct world *w, uint16_t a, uint16_t b, int64_t ns)
 {
 	if (a == b || w->link[a][b].cut_until > w->now)

@@ -23,6 +23,13 @@ uint64_t *world_word(struct world *w, uint16_t host, uint32_t offset)
 	return kept ? &w->host[host].kept[i] : &w->host[host].word[kind][i];
 }
 
+uint64_t *world_place(struct world *w, const struct step_op *op, uint32_t offset)
+{
+	if (w->actor->word)
+		return w->actor->word(w->actor->ctx, op->host, op->part, offset);
+	return world_word(w, op->host, offset);
+}
+
 /* --- operations -------------------------------------------------------------- */
 
 static uint32_t op_get(struct world *w)
@@ -104,7 +111,7 @@ static void read_aside(struct world *w, uint32_t i, int64_t t)
 	struct world_op *o = &w->op[i];
 
 	for (uint32_t k = 0; k < o->words; k++)
-		o->data[k] = *world_word(w, o->op.host, o->op.offset + 8 * o->place[k]);
+		o->data[k] = *world_place(w, &o->op, o->op.offset + 8 * o->place[k]);
 	o->old = o->data[0];
 	world_come_back(w, i, STEP_DONE, t + w->conf.delay_min);
 }
@@ -263,27 +270,43 @@ static void find_words(struct world *w, struct world_op *o)
 		bool none = nodes && offset >= REGION_NODE_WORDS &&
 			    offset % REGION_PAGE / 8 % REGION_NODES_MAX >= nodes;
 
-		if (!none && world_word(w, o->op.host, offset))
-			o->place[o->words++] = k;
+		if (none || !world_place(w, &o->op, offset))
+			continue;
+		if (o->words == WORLD_READ) {
+			w->broken = "a READ has too many words";
+			return;
+		}
+		o->place[o->words++] = k;
 	}
+}
+
+/* Is it an operation that this world can execute? */
+static bool is_known(struct world *w, const struct step_op *op)
+{
+	uint32_t words = op->kind == STEP_READ ? op->len / 8 : 0;
+	uint32_t last = words ? op->offset + 8 * (words - 1) : op->offset;
+
+	if (w->actor->word && op->kind == STEP_SEND)
+		return op->len > 0 && op->len <= STEP_MESSAGE_MAX;
+	if (op->len % 8 || words > REGION_WORDS_OF_KIND || (op->kind == STEP_READ && !words))
+		return false;
+	if (w->actor->word) /* a READ: find_words */
+		return op->kind == STEP_READ || world_place(w, op, op->offset);
+	return op->part == STEP_WORDS && op->kind != STEP_SEND && !op->allowed_ns &&
+	       world_word(w, op->host, op->offset) && world_word(w, op->host, last) &&
+	       op->offset / REGION_PAGE == last / REGION_PAGE;
 }
 
 void world_post(struct world *w, uint16_t a, const struct step_op *op, int64_t deadline)
 {
 	enum world_fault f = world_draw_fault(w, op);
-	uint32_t i = op_get(w), words = op->kind == STEP_READ ? op->len / 8 : 0;
-	uint32_t last = words ? op->offset + 8 * (words - 1) : op->offset;
+	uint32_t i = op_get(w);
 	int64_t t;
 
 	if (i == WORLD_NONE)
 		return;
-	if (op->part != STEP_WORDS || op->kind == STEP_SEND || op->allowed_ns) {
-		w->broken = "a world has words alone, and one time for all operations";
-		return;
-	}
-	if (!world_word(w, op->host, op->offset) || !world_word(w, op->host, last) || op->len % 8 ||
-	    op->offset / REGION_PAGE != last / REGION_PAGE || (op->kind == STEP_READ && !words)) {
-		w->broken = "an operation names no word";
+	if (!is_known(w, op)) {
+		w->broken = "an operation names no word, or this world has no such operations";
 		return;
 	}
 	t = strike_before(w, f, a, op->host);
@@ -294,6 +317,8 @@ void world_post(struct world *w, uint16_t a, const struct step_op *op, int64_t d
 				      .deadline = deadline,
 				      .refs = 1 };
 	find_words(w, &w->op[i]);
+	if (op->kind == STEP_SEND)
+		memcpy(w->message[i], op->data, op->len);
 	if (f == FAULT_WAIT || w->link[a][op->host].waits)
 		wait_for_room(w, i);
 	else

@@ -21,6 +21,7 @@ enum {
 	EV_CRASH,
 	EV_TIMER,
 	EV_ASK,
+	EV_MESSAGE,
 };
 
 /* Events of one time come in the order in which they were pushed. */
@@ -46,6 +47,8 @@ int64_t world_down_time(struct world *w);
 
 #define WORLD_NONE UINT32_MAX /* no operation */
 
+/* The word at this place, for an operation; NULL: there is none. */
+uint64_t *world_place(struct world *w, const struct step_op *op, uint32_t offset);
 /* Post an operation of a step of host a, or return its result. */
 void world_post(struct world *w, uint16_t a, const struct step_op *op, int64_t deadline);
 /* Post operation i, which has waited for room on its link, at time t with fault f. */

@@ -89,7 +89,7 @@ static inline struct rig *begin(void)
 	r->block = malloc(home_bytes(&c));
 	assert_true(r->block && home_init(&r->h, &c, r->block));
 	home_join(&r->h);
-	assert_true(home_open(&r->h, 5, 100));
+	assert_true(home_open(&r->h, 5, 0, 100));
 	r->room = STEP_OPS_MAX;
 	r->now = 1000 * MS;
 	begin_fill(r, LOG_AT);

@@ -142,7 +142,8 @@ endif
 if CMOCKA
 UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sampler tests/unit/test_sampler_caps \
 	tests/unit/test_sampler_loads tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_still tests/unit/test_restore \
-	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_cluster_change tests/unit/test_policy_load \
+	tests/unit/test_settings tests/unit/test_cached_conf tests/unit/test_cached_options \
+	tests/unit/test_cluster_conf tests/unit/test_cluster_cached tests/unit/test_cluster_change tests/unit/test_policy_load \
 	tests/unit/test_guests \
 	tests/unit/test_agree tests/unit/test_cluster_reload \
 	tests/unit/test_cluster tests/unit/test_cluster_claims tests/unit/test_cluster_loads tests/unit/test_cluster_locks tests/unit/test_cluster_thread \
@@ -172,6 +173,16 @@ tests_unit_test_cluster_conf_SOURCES = tests/unit/test_cluster_conf.c tests/unit
 	tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_cluster_conf_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(UNIT_LIBS) \
 	$(JANSSON_LIBS)
+tests_unit_test_cluster_cached_SOURCES = tests/unit/test_cluster_cached.c tests/unit/cluster_conf_rig.h \
+	tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_cluster_cached_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(UNIT_LIBS) \
+	$(JANSSON_LIBS)
+tests_unit_test_cached_conf_SOURCES = tests/unit/test_cached_conf.c tests/unit/examples.h tests/unit/tmpdir.h \
+	tests/unit/prop.h
+tests_unit_test_cached_conf_LDADD = libcached.a $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(UNIT_LIBS) \
+	$(JANSSON_LIBS)
+tests_unit_test_cached_options_SOURCES = tests/unit/test_cached_options.c
+tests_unit_test_cached_options_LDADD = libcached.a libutil.a $(UNIT_LIBS)
 tests_unit_test_cluster_change_SOURCES = tests/unit/test_cluster_change.c tests/unit/tmpdir.h \
 	tests/unit/prop.h
 tests_unit_test_cluster_change_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(UNIT_LIBS) \
@@ -432,7 +443,7 @@ tests_unit_test_benchex_plan_LDADD = libbenchex.a libcore.a $(UNIT_LIBS)
 endif
 
 if CMOCKA
-UNIT_REGION = tests/unit/test_nodes_file tests/unit/test_record tests/unit/test_region tests/unit/test_peers \
+UNIT_REGION = tests/unit/test_nodes_file tests/unit/test_record tests/unit/test_region tests/unit/test_region_cache tests/unit/test_peers \
 	tests/unit/test_peers_nodes tests/unit/test_peers_shm tests/unit/test_region_page tests/unit/test_region_golden \
 	tests/unit/test_runner tests/unit/test_recovery
 check_PROGRAMS += $(UNIT_REGION)
@@ -444,6 +455,8 @@ tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/prop.h
 tests_unit_test_record_LDADD = libreconf.a libshared.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_region_SOURCES = tests/unit/test_region.c tests/unit/prop.h
 tests_unit_test_region_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
+tests_unit_test_region_cache_SOURCES = tests/unit/test_region_cache.c tests/unit/prop.h
+tests_unit_test_region_cache_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_region_page_SOURCES = tests/unit/test_region_page.c tests/unit/examples.h tests/unit/prop.h
 tests_unit_test_region_page_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_region_golden_SOURCES = tests/unit/test_region_golden.c tests/unit/examples.h tests/unit/prop.h
@@ -538,7 +551,7 @@ endif
 
 if CMOCKA
 UNIT_PROTO = tests/unit/test_act_agent tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_cache_words tests/unit/test_choose tests/unit/test_counter tests/unit/test_decide tests/unit/test_decide_chain \
-	tests/unit/test_decide_past tests/unit/test_decide_prop tests/unit/test_fill tests/unit/test_fill_home tests/unit/test_fresh tests/unit/test_haproxy_text tests/unit/test_home tests/unit/test_hook_deadline tests/unit/test_hook_exec tests/unit/test_hook_guest tests/unit/test_keep tests/unit/test_role tests/unit/test_lock \
+	tests/unit/test_decide_past tests/unit/test_decide_prop tests/unit/test_fill tests/unit/test_fill_home tests/unit/test_fresh tests/unit/test_haproxy_text tests/unit/test_home tests/unit/test_hook_deadline tests/unit/test_hook_exec tests/unit/test_hook_guest tests/unit/test_keep tests/unit/test_recover tests/unit/test_role tests/unit/test_lock \
 	tests/unit/test_move tests/unit/test_move_adopt tests/unit/test_move_locks tests/unit/test_move_sweep tests/unit/test_move_wish tests/unit/test_update
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
@@ -568,6 +581,8 @@ tests_unit_test_fresh_SOURCES = tests/unit/test_fresh.c tests/unit/prop.h tests/
 tests_unit_test_fresh_LDADD = libcache.a libshared.a $(UNIT_LIBS)
 tests_unit_test_home_SOURCES = tests/unit/test_home.c tests/unit/home_refusals.h tests/unit/prop.h tests/unit/shared_rig.h tests/unit/steps.h
 tests_unit_test_home_LDADD = libcache.a libshared.a $(UNIT_LIBS)
+tests_unit_test_recover_SOURCES = tests/unit/test_recover.c tests/unit/prop.h tests/unit/steps.h
+tests_unit_test_recover_LDADD = libcache.a libshared.a $(UNIT_LIBS)
 tests_unit_test_update_SOURCES = tests/unit/test_update.c tests/unit/prop.h tests/unit/shared_rig.h
 tests_unit_test_update_LDADD = libcache.a libshared.a $(UNIT_LIBS)
 tests_unit_test_choose_SOURCES = tests/unit/test_choose.c tests/unit/prop.h \
@@ -605,4 +620,112 @@ tests_unit_test_move_sweep_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_move_wish_SOURCES = tests/unit/test_move_wish.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
 tests_unit_test_move_wish_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
+endif
+
+if CMOCKA
+UNIT_CACHED = tests/unit/test_cached_app tests/unit/test_cached_jobs tests/unit/test_cached_node tests/unit/test_cached_parts \
+	tests/unit/test_cached_sqlite tests/unit/test_cached_world
+check_PROGRAMS += $(UNIT_CACHED)
+TESTS += $(UNIT_CACHED)
+FAKE_SQL = tests/fakes/fake_sql.c tests/fakes/fake_sql.h
+tests_unit_test_cached_app_SOURCES = tests/unit/test_cached_app.c tests/unit/app_rig.h tests/unit/cached_rig.h tests/unit/tmpdir.h \
+	$(FAKE_SQL)
+tests_unit_test_cached_app_LDADD = $(tests_unit_test_cached_node_LDADD)
+tests_unit_test_cached_sqlite_SOURCES = tests/unit/test_cached_sqlite.c tests/unit/app_rig.h tests/unit/cached_rig.h tests/unit/tmpdir.h \
+	tests/unit/examples.h tests/unit/prop.h $(FAKE_SQL)
+tests_unit_test_cached_sqlite_LDADD = libsql.a $(tests_unit_test_cached_node_LDADD) $(POSTGRESQL_LIBS) $(SQLITE_LIBS)
+tests_unit_test_cached_world_SOURCES = tests/unit/test_cached_world.c tests/unit/app_rig.h tests/unit/cached_rig.h tests/unit/tmpdir.h \
+	tests/unit/prop.h $(FAKE_SQL)
+tests_unit_test_cached_world_LDADD = $(tests_unit_test_cached_node_LDADD)
+tests_unit_test_cached_jobs_SOURCES = tests/unit/test_cached_jobs.c $(FAKE_SQL)
+tests_unit_test_cached_jobs_LDADD = libcached.a libutil.a $(EVENT_LIBS) $(UNIT_LIBS)
+tests_unit_test_cached_node_SOURCES = tests/unit/test_cached_node.c tests/unit/cached_rig.h tests/unit/tmpdir.h
+tests_unit_test_cached_node_LDADD = libcached.a libcache.a libconf.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a $(JANSSON_LIBS) \
+	$(EVENT_LIBS) $(UNIT_LIBS)
+tests_unit_test_cached_parts_SOURCES = tests/unit/test_cached_parts.c tests/unit/prop.h tests/unit/shared_rig.h
+tests_unit_test_cached_parts_LDADD = libcached.a libutil.a $(NETTLE_LIBS) $(UNIT_LIBS)
+endif
+
+if CMOCKA
+UNIT_SQL = tests/unit/test_sql tests/unit/test_sql_check tests/unit/test_sql_hostile tests/unit/test_sql_pgsql tests/unit/test_sql_sqlite \
+	tests/unit/test_sql_update
+check_PROGRAMS += $(UNIT_SQL)
+TESTS += $(UNIT_SQL)
+EXTRA_DIST += tests/cache/pg.sh
+SQL_RIG = tests/unit/sql_rig.h tests/unit/examples.h tests/unit/prop.h
+SQL_LIBS = libsql.a libutil.a libcore.a $(UNIT_LIBS) $(POSTGRESQL_LIBS) $(SQLITE_LIBS)
+tests_unit_test_sql_SOURCES = tests/unit/test_sql.c $(SQL_RIG)
+tests_unit_test_sql_LDADD = $(SQL_LIBS)
+tests_unit_test_sql_check_SOURCES = tests/unit/test_sql_check.c tests/unit/sql_pgsql_rig.h $(SQL_RIG)
+tests_unit_test_sql_check_LDADD = $(SQL_LIBS)
+tests_unit_test_sql_hostile_SOURCES = tests/unit/test_sql_hostile.c $(SQL_RIG)
+tests_unit_test_sql_hostile_LDADD = $(SQL_LIBS)
+tests_unit_test_sql_pgsql_SOURCES = tests/unit/test_sql_pgsql.c tests/unit/sql_pgsql_rig.h $(SQL_RIG)
+tests_unit_test_sql_pgsql_LDADD = $(SQL_LIBS)
+tests_unit_test_sql_sqlite_SOURCES = tests/unit/test_sql_sqlite.c $(SQL_RIG)
+tests_unit_test_sql_sqlite_LDADD = $(SQL_LIBS)
+tests_unit_test_sql_update_SOURCES = tests/unit/test_sql_update.c $(SQL_RIG)
+tests_unit_test_sql_update_LDADD = $(SQL_LIBS)
+endif
+
+if CMOCKA
+check_PROGRAMS += tests/unit/test_ring_client tests/unit/test_version_text
+TESTS += tests/unit/test_ring_client tests/unit/test_version_text
+tests_unit_test_ring_client_SOURCES = tests/unit/test_ring_client.c tests/unit/prop.h tests/unit/tmpdir.h \
+	tests/fakes/fake_ringd.c tests/fakes/fake_ringd.h
+tests_unit_test_ring_client_LDADD = libresex-ring.a libutil.a $(UNIT_LIBS)
+tests_unit_test_version_text_SOURCES = tests/unit/test_version_text.c tests/unit/prop.h
+tests_unit_test_version_text_LDADD = libresex-ring.a $(UNIT_LIBS)
+endif
+
+if CMOCKA
+# libresex-cache, the auction, and its clients with their checker.
+UNIT_CACHELOAD = tests/unit/test_cacheload_history tests/unit/test_cacheload_http tests/unit/test_cacheload_trace
+check_PROGRAMS += $(UNIT_CACHELOAD)
+TESTS += $(UNIT_CACHELOAD)
+CACHELOAD_LIBS = libcacheload.a libutil.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS) -lm
+tests_unit_test_cacheload_history_SOURCES = tests/unit/test_cacheload_history.c tests/unit/prop.h
+tests_unit_test_cacheload_history_LDADD = $(CACHELOAD_LIBS)
+tests_unit_test_cacheload_http_SOURCES = tests/unit/test_cacheload_http.c tests/unit/prop.h
+tests_unit_test_cacheload_http_LDADD = $(CACHELOAD_LIBS)
+tests_unit_test_cacheload_trace_SOURCES = tests/unit/test_cacheload_trace.c
+tests_unit_test_cacheload_trace_LDADD = $(CACHELOAD_LIBS)
+if CURL
+check_PROGRAMS += tests/unit/test_appcache
+TESTS += tests/unit/test_appcache
+tests_unit_test_appcache_SOURCES = tests/unit/test_appcache.c tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_appcache_LDADD = $(APPCACHE_LIBS) $(UNIT_LIBS)
+if SQLITE
+check_PROGRAMS += tests/unit/test_auction
+TESTS += tests/unit/test_auction
+tests_unit_test_auction_SOURCES = tests/unit/test_auction.c tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_auction_LDADD = $(AUCTION_LIBS) $(UNIT_LIBS)
+endif
+endif
+endif
+
+if CMOCKA
+UNIT_PROXY = tests/unit/test_cached_api tests/unit/test_cached_events tests/unit/test_cached_http tests/unit/test_cached_listen tests/unit/test_cached_proxy tests/unit/test_cached_ring \
+	tests/unit/test_hit tests/unit/test_place
+check_PROGRAMS += $(UNIT_PROXY)
+TESTS += $(UNIT_PROXY)
+API_RIG = tests/unit/api_rig.h tests/unit/tmpdir.h tests/unit/prop.h tests/fakes/fake_app.c tests/fakes/fake_app.h
+API_LIBS = libcached.a libutil.a $(UNIT_LIBS) $(EVHTTP_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS)
+tests_unit_test_cached_api_SOURCES = tests/unit/test_cached_api.c $(API_RIG)
+tests_unit_test_cached_api_LDADD = $(API_LIBS)
+tests_unit_test_cached_http_SOURCES = tests/unit/test_cached_http.c $(API_RIG)
+tests_unit_test_cached_http_LDADD = $(API_LIBS)
+tests_unit_test_cached_events_SOURCES = tests/unit/test_cached_events.c tests/unit/prop.h
+tests_unit_test_cached_events_LDADD = libcached.a libutil.a $(UNIT_LIBS)
+tests_unit_test_cached_listen_SOURCES = tests/unit/test_cached_listen.c tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_cached_listen_LDADD = libcached.a libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
+tests_unit_test_cached_proxy_SOURCES = tests/unit/test_cached_proxy.c tests/unit/cached_ring_rig.h tests/unit/tmpdir.h tests/unit/prop.h \
+	tests/fakes/fake_node.c tests/fakes/fake_node.h
+tests_unit_test_cached_proxy_LDADD = libcached.a libcache.a libshared.a libutil.a $(UNIT_LIBS) $(EVENT_LIBS) $(JANSSON_LIBS)
+tests_unit_test_cached_ring_SOURCES = tests/unit/test_cached_ring.c tests/unit/cached_ring_rig.h tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_cached_ring_LDADD = libcached.a libutil.a $(UNIT_LIBS) $(EVENT_LIBS) $(JANSSON_LIBS)
+tests_unit_test_hit_SOURCES = tests/unit/test_hit.c tests/unit/prop.h tests/unit/shared_rig.h tests/unit/steps.h
+tests_unit_test_hit_LDADD = libcache.a libshared.a $(UNIT_LIBS)
+tests_unit_test_place_SOURCES = tests/unit/test_place.c tests/unit/prop.h
+tests_unit_test_place_LDADD = libcache.a $(UNIT_LIBS)
 endif

@@ -686,7 +686,7 @@ RIG_TEST(man_page__its_examples_are_good)
 	struct examples ex;
 
 	examples_open(&ex, "man/cluster.json.5");
-	assert_int_equal(ex.n, 5);
+	assert_int_equal(ex.n, 6);
 #ifdef HAVE_VERBS
 	take(c, ex.text[0], "xen2");
 	assert_string_equal(transport_backends[c->transport]->name, "verbs");
@@ -701,4 +701,7 @@ RIG_TEST(man_page__its_examples_are_good)
 	assert_int_equal(c->client[1].rights, TRANSPORT_ATOMICS);
 	take(c, ex.text[4], "xen1");
 	assert_true(c->reconf.given && c->service[0].guarantee == 2);
+	take(c, ex.text[5], "xen1");
+	assert_int_equal(c->caches, 3);
+	assert_int_equal(c->cached[2].role, CLUSTER_PROXY);
 }

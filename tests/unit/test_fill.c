@@ -82,7 +82,7 @@ static bool act_home(struct rig *r, const struct step *s)
 		home_close(&r->h);
 	else if (step_is(s, "open")) {
 		home_join(&r->h);
-		assert_true(home_open(&r->h, (uint32_t)s->n[0], s->n[1]));
+		assert_true(home_open(&r->h, (uint32_t)s->n[0], 0, s->n[1]));
 	} else {
 		return false;
 	}

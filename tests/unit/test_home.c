@@ -28,6 +28,7 @@ struct rig {
 	int64_t now;
 	uint32_t fence[MEMBERS + 1];
 	uint64_t committed;
+	uint32_t epoch;
 	uint64_t version, log; /* as READ */
 	bool has_snapshot;
 	struct home_snapshot snapshot;
@@ -89,7 +90,7 @@ static struct rig *begin(const struct home_conf *c)
 		tell(r, rig_link((uint16_t)i, 7));
 	}
 	home_join(&r->h);
-	assert_true(home_open(&r->h, 5, 100));
+	assert_true(home_open(&r->h, 5, 0, 100));
 	return r;
 }
 
@@ -116,6 +117,7 @@ static void tells(struct rig *r, const struct step *s, bool is_end)
 		.slot = (uint16_t)s->n[1],
 		.name = cache_update_name(r->fence[s->n[0]], s->n[2]),
 		.transaction = is_end ? s->n[3] : r->committed,
+		.epoch = r->epoch,
 	};
 
 	for (int i = is_end ? 4 : 3; i < s->numbers; i++)
@@ -208,6 +210,8 @@ static void act(void *rig, const struct step *s)
 		tells(r, s, step_is(s, "end"));
 	} else if (step_is(s, "fence")) {
 		r->fence[s->n[0]] = (uint32_t)s->n[1];
+	} else if (step_is(s, "epoch")) { /* of the next messages */
+		r->epoch = (uint32_t)s->n[0];
 	} else if (step_is(s, "committed")) {
 		r->committed = s->n[0];
 	} else if (step_is(s, "look")) {
@@ -235,10 +239,20 @@ static void act(void *rig, const struct step *s)
 	} else if (step_is(s, "join")) {
 		home_join(&r->h);
 	} else if (step_is(s, "open")) {
-		r->opened = home_open(&r->h, (uint32_t)s->n[0], s->n[1]);
+		r->opened = home_open(&r->h, (uint32_t)s->n[0], (uint32_t)s->n[2], s->n[1]);
 	} else {
 		step_unknown(s);
 	}
+}
+
+/* pending I MEMBER SLOT NUMBER TAGS */
+static bool is_pending(const struct rig *r, const struct step *s)
+{
+	struct home_pending p = home_pending(&r->h, (uint32_t)s->n[0]);
+
+	return s->n[0] < home_pendings(&r->h) && p.member == s->n[1] && p.slot == s->n[2] &&
+	       p.name == cache_update_name(r->fence[s->n[1]], s->n[3]) && p.tags == s->n[4] &&
+	       p.tag[0] == r->h.slot[p.member * SLOTS + p.slot].tag[0];
 }
 
 /* word WORD GENERATION COUNT; log GENERATION COUNT; acked HOST SLOT NUMBER */
@@ -262,6 +276,13 @@ static void check(void *rig, const struct step *s)
 	} else if (step_is(s, "acked")) {
 		step_holds(s, *ack_word(r, s->n[0], s->n[1]) ==
 				      cache_update_name(r->fence[s->n[0]], s->n[2]));
+	} else if (step_is(s, "pending")) {
+		step_holds(s, is_pending(r, s));
+	} else if (step_is(s, "oldest")) { /* HOST MS ago */
+		step_holds(s, r->now - home_pending_of(&r->h, (uint16_t)s->n[0]).ns ==
+				      (int64_t)s->n[1] * MS);
+	} else if (step_is(s, "none")) { /* HOST */
+		step_holds(s, home_pending_of(&r->h, (uint16_t)s->n[0]).ns == INT64_MAX);
 	} else if (step_is(s, "blind")) { /* the CAS compares with no earlier word */
 		step_holds(s, r->cas.compare == 0);
 	} else if (step_is(s, "due")) {
@@ -298,6 +319,13 @@ static const struct row rows[] = {
 	  "mark 2 0 2 11, end 2 0 2 7 11, mark 2 0 1 11 -> actives 0, word 0 5 1" },
 	{ "mark__the_word_is_at_its_end__it_stays_and_its_list_is_forgotten",
 	  "read 1, fill 1 11, wear 1, mark 2 0 1 11 -> frees 6, word 1 5 17179869183" },
+	{ "mark__the_tag_of_all__each_listed_page_moves",
+	  "read 1, fill 1 11, read 2, fill 2 12 13, mark 2 0 1 9 0 -> word 1 5 1, word 2 5 1, "
+	  "word 3 5 0, word 0 5 1, frees 6" },
+	{ "mark__the_tag_of_a_word__moves_it_whatever_its_list",
+	  "read 1, fill 1 11, read 2, fill 2 11, mark 2 0 1 18446744069414584321 -> "
+	  "word 1 5 1, word 2 5 0, frees 5; mark 2 0 2 18446744069414584323 -> word 3 5 1, "
+	  "word 1 5 1; mark 2 0 3 18446744069414584328 -> frees 5" },
 	{ "evict__a_list__moves_first",
 	  "read 1, fill 1 11, evict 1 -> word 1 5 1, frees 6; fill 1 11 -> why moved" },
 	{ "evict__no_such_word__is_ignored", "evict 8 -> frees 6" },
@@ -314,6 +342,21 @@ static const struct row rows[] = {
 	{ "pending__a_newer_name__ends_the_one_before",
 	  "mark 2 0 1 11, mark 2 0 2 12 -> actives 1, log 5 1; read 1, fill 1 11 -> why "
 	  "registered" },
+	{ "pending__the_tag_of_all__each_fill_is_refused",
+	  "mark 2 0 1 9 0, read 1, fill 1 11 -> why pending; end 2 0 1 7 0, fill 1 11 -> "
+	  "why ended; read 1, fill 1 11 -> why registered" },
+	{ "pending__for_others__is_told_with_its_slot",
+	  "mark 2 1 1 11, mark 3 0 2 12 13 -> pending 0 2 1 1 1, pending 1 3 0 2 2" },
+	{ "pending__of_a_member__since_the_oldest",
+	  "mark 2 0 1 11, ms 5, mark 2 1 2 12, ms 3 -> oldest 2 8, none 3, none 4, none 0; "
+	  "end 2 0 1 7 11 -> oldest 2 3; end 2 1 2 7 12 -> none 2" },
+	{ "pending__of_the_last_member__is_told", "mark 3 0 1 11, ms 2 -> oldest 3 2" },
+	{ "pending__the_next_of_its_slot__is_younger",
+	  "mark 2 0 1 11, ms 5, mark 2 0 2 11 -> oldest 2 0" },
+	{ "pending__sent_again__is_as_old", "mark 2 0 1 11, ms 5, mark 2 0 1 11 -> oldest 2 5" },
+	{ "pending__the_tag_of_a_word__fills_of_that_word_are_refused",
+	  "mark 2 0 1 18446744069414584321, read 1, fill 1 11 -> why pending; read 2, fill 2 11 -> "
+	  "why registered" },
 	/* the log: R1 c, d, R2 d, e */
 	{ "ended__after_the_log_word_was_read__is_refused",
 	  "read 1, mark 2 0 1 11, end 2 0 1 7 11, fill 1 11 -> why ended, actives 0" },
@@ -460,6 +503,24 @@ static const struct row rows[] = {
 	  "close, join, open 1073741824 200 -> opened 0" },
 	{ "open__without_a_join__is_refused", "close, open 6 200 -> opened 0" },
 	{ "open__twice__is_refused", "open 6 200 -> opened 0, word 1 5 0" },
+	/* epochs: R1 f. open GENERATION TRANSACTION EPOCH */
+	{ "open__a_mark_of_an_epoch_before__is_dropped",
+	  "close, join, epoch 39, mark 2 0 1 11, epoch 40, mark 3 0 1 12, open 6 200 40 -> actives "
+	  "1, "
+	  "log 6 1; read 1, fill 1 12 -> why pending; fill 1 11 -> why registered" },
+	{ "open__such_a_mark_was_dropped__a_snapshot_must_see_the_join",
+	  "close, join, epoch 39, mark 2 0 1 11, open 6 200 40, read 1, snapshot 200 201, fill 1 "
+	  "11 "
+	  "-> why registered; snapshot 201 201, fill 1 11 -> why registered; snapshot 199 200, "
+	  "fill 1 11 -> why join" },
+	{ "open__such_a_mark_was_dropped__is_not_acknowledged",
+	  "close, join, room 0, epoch 39, mark 2 0 1 11, open 6 200 40, room 9, tick -> puts 0, "
+	  "rests" },
+	{ "mark__of_an_epoch_before_the_join__is_ignored",
+	  "close, join, open 6 200 40, epoch 39, mark 2 0 1 11 -> actives 0, word 0 6 0, puts 0; "
+	  "end 2 0 1 7 11 -> log 6 0; epoch 40, mark 2 0 1 11 -> actives 1" },
+	{ "close__the_epoch_of_the_life_before__is_forgotten",
+	  "close, join, open 6 200 40, close, join, epoch 39, mark 2 0 1 11 -> actives 1" },
 	{ "close__all_words__are_0",
 	  "read 1, fill 1 11, mark 2 0 1 12, close -> word 0 0 0, word 1 0 0, log 0 0, actives 0, "
 	  "frees 6" },
@@ -530,6 +591,9 @@ TEST(message__not_one_of_an_updater__is_refused)
 	refuses(r, 2, &m, sizeof(m));
 	m = ok;
 	m.transaction = HOME_UNKNOWN;
+	refuses(r, 2, &m, sizeof(m));
+	m = ok;
+	m.zero = 1;
 	refuses(r, 2, &m, sizeof(m));
 	send(r, 2, &ok, sizeof(ok));
 	assert_int_equal(r->h.actives, 1);
@@ -680,7 +744,7 @@ static void chaos_mark(struct chaos *x, int step)
 	m->name = cache_update_name(8, ++x->number[host][slot]);
 	m->tags = (uint16_t)prop_range(&x->p, 1, TAGS_MAX);
 	for (uint32_t i = 0; i < m->tags; i++)
-		m->tag[i] = prop_range(&x->p, 0, 9) << 32;
+		m->tag[i] = prop_range(&x->p, 1, 10) << 32;
 	memcpy(before, x->r->word, sizeof(before));
 	send(x->r, host, m, sizeof(*m));
 	check_moved(x, before, m, step);
@@ -695,7 +759,7 @@ static void chaos_fill(struct chaos *x, int step)
 	c->version = x->r->word[c->word];
 	c->tags = c->word ? (uint32_t)prop_range(&x->p, 1, TAGS_MAX) : 0;
 	for (uint32_t i = 0; i < c->tags; i++)
-		c->tag[i] = prop_range(&x->p, 0, 9) << 32;
+		c->tag[i] = prop_range(&x->p, 1, 10) << 32;
 	f = (struct home_fill){ .word = c->word,
 				.version = c->version,
 				.log = x->r->log_word,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The bytes of a region of version 2: an owner writes those of tests/golden/region, and a peer
- * reads them. Another program made them from the man page.
+ * The bytes of regions of version 2, of resexd and of cached hosts: an owner writes those of
+ * tests/golden/region, and a peer reads them. Another program made them from the man page.
  */
 #include <string.h>
 
@@ -25,11 +25,12 @@ static uint8_t nibble(char c)
 	return (uint8_t)(at - digits);
 }
 
-static void golden_read(struct golden *g)
+/* At least so many lines. */
+static void golden_read(struct golden *g, const char *file, unsigned int least)
 {
 	char path[256], hex[33];
 	unsigned int part, offset, lines = 0;
-	FILE *f = fopen(example_path("tests/golden/region/region", path, sizeof(path)), "r");
+	FILE *f = fopen(example_path(file, path, sizeof(path)), "r");
 
 	if (!f)
 		fail_msg("%s cannot be read: set srcdir to the top of the sources", path);
@@ -44,7 +45,7 @@ static void golden_read(struct golden *g)
 								 nibble(hex[2 * i + 1]));
 		lines++;
 	}
-	assert_true(feof(f) && lines > 20);
+	assert_true(feof(f) && lines >= least);
 	fclose(f);
 }
 
@@ -100,7 +101,7 @@ TEST(golden__an_owner__writes_these_bytes)
 	struct region_service s = service;
 	struct region r;
 
-	golden_read(&want);
+	golden_read(&want, "tests/golden/region/region", 20);
 	region_init(&r, got.table, HOST, GENERATION);
 	assert_int_equal(region_publish_guests(&r, &g, 1), 0);
 	assert_int_equal(region_publish_nodes(&r, &n, 1), 0);
@@ -127,7 +128,7 @@ TEST(golden__a_peer__reads_them)
 	struct region_node n;
 	struct region_service s;
 
-	golden_read(&from);
+	golden_read(&from, "tests/golden/region/region", 20);
 	assert_int_equal(region_parse_header(from.table, HOST, GENERATION, &p), 0);
 	assert_int_equal(region_parse_host(&p, from.table + p.table[REGION_T_HOST].offset, &h), 0);
 	want.beat = want.guests = want.nodes = want.services = 1;
@@ -140,4 +141,26 @@ TEST(golden__a_peer__reads_them)
 	assert_int_equal(region_parse_service(from.table + p.table[REGION_T_SERVICES].offset, &s),
 			 0);
 	assert_payload(&s, &service);
+}
+
+TEST(golden__a_cached_host__writes_these_bytes_and_a_peer_reads_them)
+{
+	static const struct {
+		const char *file;
+		struct region_cache c;
+	} rows[] = { { "tests/golden/region/app", { .words = 1000, .slots = 3 } },
+		     { "tests/golden/region/proxy", { 0 } } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		static struct golden want, got;
+		struct region_cache c = { 99, 99 };
+
+		golden_read(&want, rows[i].file, 4);
+		memset(&got, 0, sizeof(got));
+		region_init_cache(got.table, HOST, GENERATION, &rows[i].c);
+		assert_memory_equal(got.table, want.table, sizeof(want.table));
+		assert_int_equal(region_parse_cache(want.table, HOST, GENERATION, &c), 0);
+		assert_int_equal(c.words, rows[i].c.words);
+		assert_int_equal(c.slots, rows[i].c.slots);
+	}
 }

@@ -257,6 +257,23 @@ TEST(page__words__is_as_in_the_header)
 		assert_number(rows.cell[i][0], at[i]);
 }
 
+/* What region_init_cache() says. */
+TEST(page__cached_hosts__is_what_an_owner_lays_out)
+{
+	const struct region_cache c = { .words = 9, .slots = 2 };
+	struct region_header h = { .magic = 0 };
+	struct rows rows;
+
+	region_init_cache(&h, 1, 1, &c);
+	rows_open(&rows, "Cached hosts");
+	assert_int_equal(rows.n, h.entries);
+	for (uint32_t i = 0; i < rows.n; i++) {
+		assert_number(rows.cell[i][0], h.directory[i].offset);
+		assert_number(rows.cell[i][1], h.directory[i].part);
+		assert_int_equal(h.directory[i].stride, 8);
+	}
+}
+
 /* Numbers that stand in sentences. */
 TEST(page__limits__are_those_in_force)
 {
@@ -273,6 +290,12 @@ TEST(page__limits__are_those_in_force)
 		{ "which is at most ", TRANSPORT_PART_MAX, "." },
 		{ "valid entries of the directory, at most ", REGION_ENTRIES_MAX, "\n" },
 		{ "64 locks, 65 counters, 66 nodes, ", REGION_ACK_PAGE, " acks" },
+		{ "70 version words, ", REGION_CACHE_ACK, " ack words" },
+		{ "(h \\- 1): fence 30, number ", 34, "\n" },
+		{ "by host h at ", REGION_CACHE_ACKS_STRIDE, " s" },
+		{ "that of the version words, 1 to ", REGION_CACHE_WORDS_MAX, ", and " },
+		{ "times the slots, 1 to ", REGION_CACHE_SLOTS_MAX, "." },
+		{ "part 3 at most ", TRANSPORT_OPTIONAL_MAX, "." },
 		{ "4 node, ", REGION_SERVICE, " service" },
 		{ "5 service, ", REGION_LOAD, " load" },
 		{ "3 the hypervisor, ", LOAD_SIM, " simulated" },
@@ -281,7 +304,7 @@ TEST(page__limits__are_those_in_force)
 		{ "1 it answers, ", REGION_NODE_FIXED, " it is never moved" },
 		{ ", ", REGION_GUEST_OBSERVED, " only observed, by pause" },
 	};
-	static char page[65536];
+	static char page[1 << 17];
 	char path[256], want[128];
 	FILE *f = fopen(example_path(PAGE, path, sizeof(path)), "r");
 

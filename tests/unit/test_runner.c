@@ -205,6 +205,28 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* --- links ------------------------------------------------------------------------------ */
+
+/* One that is added late knows no link, and would put out nothing. */
+RIG_TEST(links__a_user_is_added_when_they_are_up__is_told_of_each_once)
+{
+	struct rig *r = *state;
+	struct host *h = &r->host[2];
+	struct burst late = { 0 };
+	const struct runner_user u = { &late, burst_step, burst_due, 2000, BURST };
+	uint32_t before = h->burst.links;
+
+	assert_int_equal(runner_add(h->r, &u), 0);
+	runner_links(h->r, &late, r->now);
+	assert_int_equal(late.links, HOSTS);
+	assert_int_equal(h->burst.links, before);
+	transport_close(r->host[HOME].t);
+	r->host[HOME].t = NULL;
+	UNTIL(r, !transport_link(h->t, HOME));
+	runner_links(h->r, &late, r->now);
+	assert_int_equal(late.links, HOSTS + HOSTS - 1);
+}
+
 /* --- operations --------------------------------------------------------------------- */
 
 RIG_TEST(burst__more_than_a_link_takes__all_come_back_in_order)

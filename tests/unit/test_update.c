@@ -154,6 +154,7 @@ RIG_TEST(broadcast__look__goes_to_all_members)
 	assert_int_equal(r->sent.tags, 2);
 	assert_int_equal(r->sent.tag[1], 12);
 	assert_true(r->sent.name == cache_update_name(8, 1));
+	assert_int_equal(r->sent.epoch, 5);
 	assert_int_equal(update_epoch(&r->u), 5);
 }
 
@@ -332,6 +333,42 @@ RIG_TEST(commit__done__tells_all_and_rests)
 	ends_send(r, 3, STEP_DONE);
 	assert_int_equal(update_state(&r->u), UPDATE_IDLE);
 	assert_int_equal(update_result(&r->u), UPDATE_DONE);
+}
+
+RIG_TEST(tells__a_home_is_not_reached__is_missing_until_it_is_out)
+{
+	struct rig *r = *state;
+	const uint64_t transaction = 4711;
+	struct hostset missing;
+
+	commits(r);
+	missing = update_missing(&r->u);
+	assert_true(hostset_empty(&missing));
+	answer(r, UPDATE_COMMITTED, &transaction);
+	ends_send(r, 1, STEP_DONE);
+	missing = update_missing(&r->u);
+	assert_int_equal(missing.word[0], 6);
+	ends_send(r, 3, STEP_DONE);
+	ends_send(r, 2, STEP_LOST);
+	missing = update_missing(&r->u);
+	assert_int_equal(missing.word[0], 2);
+	out(r, 2);
+	looks(r);
+	missing = update_missing(&r->u);
+	assert_true(hostset_empty(&missing));
+	assert_int_equal(update_state(&r->u), UPDATE_IDLE);
+}
+
+RIG_TEST(acks__a_home_is_out__is_not_missing)
+{
+	struct rig *r = *state;
+	struct hostset missing;
+
+	broadcasts(r);
+	out(r, 2);
+	looks(r);
+	missing = update_missing(&r->u);
+	assert_int_equal(missing.word[0], 5);
 }
 
 RIG_TEST(mark__the_one_before_committed__says_so)

@@ -225,8 +225,8 @@ static const struct world_conf faulty = {
 
 static void rig_run(struct rig *r, struct world *w, const struct world_conf *c, uint64_t seed)
 {
-	struct world_actor a = { rig_boot, rig_step,   rig_due,	  rig_effect,
-				 rig_seen, rig_notice, rig_timer, r };
+	struct world_actor a = { rig_boot,   rig_step,	rig_due, rig_effect, rig_seen,
+				 rig_notice, rig_timer, r,	 NULL };
 
 	memset(r, 0, sizeof(*r));
 	r->w = w;
@@ -533,8 +533,8 @@ static struct naive_rig naive_rig;
 static void naive_run(const struct world_conf *wc, uint64_t seed)
 {
 	struct naive_rig *r = &naive_rig;
-	struct world_actor a = { naive_boot, naive_step,   naive_due, naive_effect,
-				 naive_seen, naive_notice, rig_timer, r };
+	struct world_actor a = { naive_boot,   naive_step, naive_due, naive_effect, naive_seen,
+				 naive_notice, rig_timer,  r,	      NULL };
 	struct history_conf c = {
 		.hosts = HOSTS, .services = 2, .nodes = { 0, 0, NODES }, .minimum = { 0, 1, 1 }
 	};

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""bounds: all that is bounded is full: words, lists of tags, the log of ended updates, slots of updates and of the ring,
+Varnish's memory. Then pages are slower, or not cached, and counters say why; none is stale."""
+import json
+import subprocess
+
+from hosts import Failed, FaultWorld, http, until
+
+SMALL = {"app": {"listings": 64, "log": 4}, "proxy": {"ring_slots": 64, "ring_clients": 1}}
+
+
+class Bounds:
+    def __init__(self, test, transport, lists, seconds):
+        self.test, self.transport, self.lists, self.seconds = test, transport, lists, seconds
+        self.name = "bounds-%s-%s" % (transport, "lists" if lists else "all")
+        self.w = FaultWorld(test.net, test.stall, test.top + "/pg", "%s/%s" % (test.top, self.name), test.build, apps=3,
+                            proxies=2, transport=transport, lists=lists, items=300, memory="1m", work_ms=10,
+                            cache={"fresh": "200ms", "detect": "400ms", "words": 8, "slots": 1}, more=SMALL)
+
+    def counters(self):
+        """What was full, and how often it mattered."""
+        seen = {}
+
+        def add(key, n):
+            seen[key] = seen.get(key, 0) + n
+        for h in self.w.hosts:
+            c = json.loads(http(h.api, "GET", "/v1/cache")[2])
+            if h.role == "app":
+                for key in ("full", "log_short", "moved", "pending", "ended"):
+                    add("refused: " + key, c["home"]["refused"].get(key, 0))
+                add("lists dropped", c["home"]["evicted"])
+                add("registered", c["home"]["registered"])
+                if c["home"]["listings_used"] > 64 or c["home"]["log_used"] > 4:
+                    raise Failed("%s: more is used than there is: %s" % (h.name, c["home"]))
+                continue
+            r = subprocess.run(["varnishstat", "-1", "-j", "-n", h.dir + "/varnish"], stdout=subprocess.PIPE, check=True)
+            for name, v in json.loads(r.stdout)["counters"].items():
+                if name.endswith("not_slot"):
+                    add("no slot of the ring", v["value"])
+                elif name == "MAIN.n_lru_nuked":
+                    add("pages that Varnish dropped", v["value"])
+        return seen
+
+    def run(self):
+        try:
+            self.w.start()
+            # More readers than slots of the ring, more updaters than slots of updates.
+            p = self.w.load(self.w.proxies, "-r", "320", "-u", "60", "-t", "6", "-P", "300", "-z", "0.4", "-T",
+                            str(self.seconds), "-R", "200" if self.lists else "20", "-S", str(self.test.seed % 2 ** 31))
+            out, err = p.communicate()
+            if not out:
+                raise Failed("resex-cacheload: %s" % err)
+            r = json.loads(out)
+            self.test.judge(self.name, r)
+            seen = self.counters()
+            until(lambda: all(h.info().get("in") for h in self.w.apps), "all are members")
+        finally:
+            self.w.close(keep=True)
+        must = {"registered", "no slot of the ring"} | ({"refused: log_short", "lists dropped", "pages that Varnish dropped"}
+                                                     if self.lists else set())
+        none = sorted(k for k in must if not seen.get(k))
+        if none:
+            raise Failed("%s: this bound was not reached: %s: %s" % (self.name, ", ".join(none), seen))
+        return r, seen
