@@ -30,6 +30,10 @@ build() {
 		src/benchex/options.c | src/benchex/price.c | src/benchex/profile.c | src/benchex/result.c | \
 		src/benchex/trace.c) ;; # those without verbs
 		src/benchex/*) continue ;;
+		tests/fakes/fake_node.c) [ "$test" = cached_proxy ] || continue ;; # others have the real one
+		src/cached/node.c) [ "$test" != cached_proxy ] || continue ;;
+		tests/fakes/fake_app.c) case $test in cached_api | cached_http) ;; *) continue ;; esac ;;
+		src/cached/app*.c | src/cached/proxy.c) case $test in cached_api | cached_http) continue ;; esac ;; # they have the fake one
 		tests/fakes/fake_transport.c) [ "${test%_nodes}" = peers ] || continue ;; # others have the real one
 		src/transport/*) [ "${test%_nodes}" != peers ] || continue ;;
 		esac
@@ -42,7 +46,7 @@ build() {
 	rm -f "$tmp/lib.a"
 	# shellcheck disable=SC2086
 	ar crs "$tmp/lib.a" $objs && $CC -o "$tmp/test_$test" "$o" "$tmp/lib.a" \
-		-lcmocka -ljansson -luuid -lisal -lnettle -levent_core -lpq -lsqlite3 -lcurl -lpthread -lm
+		-lcmocka -ljansson -luuid -lisal -lnettle -levent_extra -levent_core -lpq -lsqlite3 -lcurl -lpthread -lm
 }
 
 # forget FILE: the objects that are made of it; any may be made of a header.

@@ -6,7 +6,8 @@
 --
 --	psql -v ON_ERROR_STOP=1 -1 -f schema.sql DATABASE
 --
--- Then, for the role with which resex-cached connects, and for each table of which pages are made:
+-- Then, for the role with which resex-cached connects (by one who may create roles), and for each
+-- table of which pages are made:
 --
 --	CREATE ROLE cached LOGIN PASSWORD '...';
 --	SELECT resex.admit('cached');
@@ -23,7 +24,9 @@
 --
 -- In postgresql.conf: fsync and full_page_writes on (their default). synchronous_commit must not
 -- be off, and idle_in_transaction_session_timeout must be set, for the role: a host that hangs in
--- a transaction keeps all others from writing until then. resex.admit sets both.
+-- a transaction keeps all others from writing until then. resex.admit sets both. autovacuum must
+-- be on (its default): rows that several updates lock at once fill pg_multixact, by about 5 bytes
+-- for each that holds the lock, and it is autovacuum that lets them be removed.
 
 CREATE SCHEMA IF NOT EXISTS resex;
 COMMENT ON SCHEMA resex IS 'coherent caching of pages: resex-cached(8)';

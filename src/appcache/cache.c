@@ -28,40 +28,6 @@
 
 enum { BEGIN_MS = 100, END_MS = 1000, UPDATE_MS = 60000, TIMEOUT_MS_MAX = 3600000 };
 
-/* --- sentences --- */
-
-/* What others wrote may hold what a terminal would execute. */
-static void tame(char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			*s = '?';
-}
-
-int appcache_fail(struct resex_cache *c, int rc, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(c->error, sizeof(c->error), fmt, ap);
-	va_end(ap);
-	tame(c->error);
-	return rc;
-}
-
-int appcache_said(struct resex_cache *c, int rc, const struct appcache_answer *a, const char *key,
-		  const char *otherwise)
-{
-	const char *text = json_string_value(json_object_get(a->body, key));
-
-	return appcache_fail(c, rc, "%s", text && *text ? text : otherwise);
-}
-
-const char *resex_cache_error(const struct resex_cache *c)
-{
-	return c->error;
-}
-
 /* --- the handle --- */
 
 /* secure_getenv(): a program with more rights than its user must not ask a socket of the user's. */

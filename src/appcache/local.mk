@@ -3,7 +3,7 @@
 EXTRA_DIST += src/appcache/resex-cache.pc.in
 if CURL
 lib_LIBRARIES += libresex-cache.a
-libresex_cache_a_SOURCES = src/appcache/appcache.h src/appcache/cache.c src/appcache/http.c \
+libresex_cache_a_SOURCES = src/appcache/appcache.h src/appcache/cache.c src/appcache/error.c src/appcache/http.c \
 	src/appcache/update.c
 libresex_cache_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) -fPIC
 resexinclude_HEADERS += include/resex/cache.h

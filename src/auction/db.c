@@ -5,8 +5,6 @@
 #endif
 #include "src/auction/db.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "src/auction/db_backends.h"
@@ -34,22 +32,4 @@ const struct db_ops *db_find(const char *where, const char **rest)
 		if (!strcmp(db_backends[i]->name, name))
 			return db_backends[i];
 	return NULL;
-}
-
-int db_fail(struct db_error *e, int rc, const char *fmt, ...)
-{
-	va_list ap;
-	size_t len;
-
-	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
-	va_end(ap);
-	/* libpq ends its sentences with a new line, and puts some between. */
-	len = strlen(e->text);
-	while (len && e->text[len - 1] == '\n')
-		e->text[--len] = 0;
-	for (char *s = e->text; *s; s++)
-		if ((unsigned char)*s < 0x20)
-			*s = ' ';
-	return rc;
 }

@@ -4,7 +4,7 @@ bin_PROGRAMS += resex-auction
 noinst_LIBRARIES += libauction.a
 libauction_a_SOURCES = \
 	src/auction/answer.c src/auction/auction.h \
-	src/auction/db.c src/auction/db.h src/auction/db_backends.h \
+	src/auction/db.c src/auction/db_error.c src/auction/db.h src/auction/db_backends.h \
 	src/auction/init.c src/auction/options.c \
 	src/auction/page.c src/auction/page.h src/auction/pages.c src/auction/pages.h \
 	src/auction/pool.c src/auction/pool.h \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * home: the host that has the version words of some pages. It keeps what it was told of updates,
- * marks, acknowledges, and registers fills. R1 a to d and f, R2 b to i, R3, R4 b and c, R6 b and c, and
- * R7 c and d of cache.h.
+ * marks, acknowledges, and registers fills. R1 a to d and f, R2 b to i, R3, R4 b and c, R6 b and c,
+ * and R7 c and d of cache.h.
  *
  * A life of the home, and what its owner calls:
  *

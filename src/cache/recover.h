@@ -114,8 +114,8 @@ void recover_next(struct recover *r, struct mono now, struct recover_act *act);
 struct mono recover_due(const struct recover *r);
 
 /*
- * The highest numbers of the own row that this host has seen. Its join begins above them: a database
- * that lost commits may have taken the row back (R3 b, R6 c).
+ * The highest numbers of the own row that this host has seen. Its join begins above them: a
+ * database that lost commits may have taken the row back (R3 b, R6 c).
  */
 uint32_t recover_floor_generation(const struct recover *r);
 uint32_t recover_floor_fence(const struct recover *r);

@@ -16,8 +16,8 @@
  *	                and looks for the row of update_name        UPDATE_CHANGED: it is not there
  *	UPDATE_TELLS    tells its client; reads the rows as above   UPDATE_LOOKED
  *
- * In ACKS and TELLS, update_missing says for which homes it waits. recover.h says when one of them is
- * to be removed.
+ * In ACKS and TELLS, update_missing says for which homes it waits. recover.h says when one of them
+ * is to be removed.
  */
 #ifndef RESEX_CACHE_UPDATE_H
 #define RESEX_CACHE_UPDATE_H
@@ -135,8 +135,8 @@ enum update_state update_state(const struct update *u);
 uint64_t update_name(const struct update *u);
 uint32_t update_epoch(const struct update *u);
 /*
- * Homes that this slot waits for, and that are not out. ACKS: they have not acknowledged. TELLS: the
- * end has not reached them; until then the slot takes no other update.
+ * Homes that this slot waits for, and that are not out. ACKS: they have not acknowledged. TELLS:
+ * the end has not reached them; until then the slot takes no other update.
  */
 struct hostset update_missing(const struct update *u);
 /* TELLS, IDLE. */

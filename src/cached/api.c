@@ -31,117 +31,10 @@
 
 enum { READ_ONCE = 64 << 10 }; /* bytes, in one turn of the loop */
 
-/* --- replies --------------------------------------------------------- */
-
-static void send_text(struct evhttp_request *req, int code, const char *text, bool close)
-{
-	struct evkeyvalq *headers = evhttp_request_get_output_headers(req);
-	struct evbuffer *body = evbuffer_new();
-
-	evhttp_add_header(headers, "Content-Type", "application/json");
-	if (close)
-		evhttp_add_header(headers, "Connection", "close");
-	if (body)
-		evbuffer_add(body, text, strlen(text));
-	evhttp_send_reply(req, code, NULL, body);
-	if (body)
-		evbuffer_free(body);
-}
-
-void api_reply(struct evhttp_request *req, int code, json_t *o, bool close)
-{
-	char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
-
-	if (text)
-		send_text(req, code, text, close);
-	else
-		send_text(req, 500,
-			  "{\"error\":\"there is no memory for the reply\",\"why\":\"memory\"}",
-			  close);
-	free(text);
-	json_decref(o);
-}
-
-/* Texts of a database may be no UTF-8, and some are cut. */
-json_t *api_error(const char *why, const char *text)
-{
-	char *good = strdup(text);
-	json_t *o = NULL;
-
-	if (good) {
-		utf8_mend(good);
-		o = json_pack("{s:s, s:s}", "error", good, "why", why);
-	}
-	free(good);
-	return o;
-}
-
-void api_refuse(struct evhttp_request *req, int code, const char *why, const char *text)
-{
-	api_reply(req, code, api_error(why, text), false);
-}
-
 /* What follows on the connection may be anything: it is closed. */
 static void refuse_framing(struct evhttp_request *req, const char *text)
 {
 	api_reply(req, 400, api_error("http", text), true);
-}
-
-/* --- calls --------------------------------------------------------- */
-
-/*
- * evhttp closes the connection of a call: at api_close, or if it could not write "100 Continue". If
- * it has let the request go before, that is ours.
- */
-static void on_close(struct evhttp_connection *evcon, void *arg)
-{
-	struct api_call *c = arg;
-
-	(void)evcon;
-	c->conn->call = NULL;
-	c->conn = NULL;
-	if (evhttp_request_get_connection(c->req))
-		c->req = NULL;
-}
-
-struct api_call *api_call_begin(struct api_conn *k, struct evhttp_request *req)
-{
-	struct api_call *c = calloc(1, sizeof(*c));
-
-	if (!c) {
-		api_reply(req, 500, NULL, true);
-		return NULL;
-	}
-	c->a = k->a;
-	c->conn = k;
-	c->req = req;
-	k->call = c;
-	TAILQ_INSERT_TAIL(&k->a->calls, c, all);
-	evhttp_connection_set_closecb(evhttp_request_get_connection(req), on_close, c);
-	return c;
-}
-
-static void forget_call(struct api_call *c)
-{
-	TAILQ_REMOVE(&c->a->calls, c, all);
-	free(c);
-}
-
-struct evhttp_request *api_call_end(struct api_call *c)
-{
-	struct evhttp_request *req = c->req;
-	struct api_conn *k = c->conn;
-
-	forget_call(c);
-	if (!k) {
-		if (req)
-			evhttp_request_free(req);
-		return NULL;
-	}
-	k->call = NULL;
-	k->since = k->a->clock.now(&k->a->clock);
-	evhttp_connection_set_closecb(evhttp_request_get_connection(req), NULL, NULL);
-	return req;
 }
 
 /* --- connections --------------------------------------------------------- */
@@ -441,20 +334,20 @@ int api_open(struct api **out, const struct cached_conf *c, const struct api_par
 
 void api_close(struct api *a)
 {
-	struct api_call *c;
-	struct api_conn *k;
-
 	if (!a)
 		return;
 	if (a->http)
 		evhttp_free(a->http); /* closes all connections: on_close */
-	while ((c = TAILQ_FIRST(&a->calls))) {
+	for (struct api_call *c = TAILQ_FIRST(&a->calls), *next; c; c = next) {
+		next = TAILQ_NEXT(c, all);
 		if (c->req)
 			evhttp_request_free(c->req);
-		forget_call(c);
+		api_call_forget(c);
 	}
-	while ((k = TAILQ_FIRST(&a->conns)))
+	for (struct api_conn *k = TAILQ_FIRST(&a->conns), *next; k; k = next) {
+		next = TAILQ_NEXT(k, all);
 		forget_conn(k);
+	}
 	if (a->came)
 		event_free(a->came);
 	if (a->second)

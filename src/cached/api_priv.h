@@ -3,6 +3,7 @@
  * api_priv: what the API's files share.
  *
  *	api.c		connections, their limits, and whether a request is well-formed HTTP
+ *	api_reply.c	replies, and calls whose reply comes later
  *	api_call.c	the paths: who may, what is asked of app and proxy, and the replies
  *	api_body.c	bodies: JSON -> structs
  */
@@ -58,7 +59,10 @@ struct api {
 	struct mono logged; /* when a refusal was last logged */
 };
 
-/* api.c. Takes o over. NULL: there was no memory for it. close: the connection, after the reply. */
+/*
+ * api_reply.c. Takes o over. NULL: there was no memory for it. close: the connection, after the
+ * reply.
+ */
 void api_reply(struct evhttp_request *req, int code, json_t *o, bool close);
 /* {"error": text, "why": why}; NULL: no memory. */
 json_t *api_error(const char *why, const char *text);
@@ -68,6 +72,8 @@ void api_refuse(struct evhttp_request *req, int code, const char *why, const cha
 struct api_call *api_call_begin(struct api_conn *k, struct evhttp_request *req);
 /* Its request, to be answered; NULL: there is nobody to answer. c is freed. */
 struct evhttp_request *api_call_end(struct api_call *c);
+/* Frees c; it is not answered. */
+void api_call_forget(struct api_call *c);
 
 /* api_call.c. The request is well-formed; it is answered, now or later. */
 void api_serve(struct api_conn *k, struct evhttp_request *req);

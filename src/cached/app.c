@@ -180,7 +180,7 @@ static int open_jobs(struct app *a)
 		.to = { .where = a->conf->sql_where,
 			.self = a->self,
 			.timeout_ns = a->conf->sql_timeout_ns,
-			/* Else a member that hangs delays writes for longer than it takes to notice. */
+			/* Else a member that hangs delays writes longer than it takes to notice. */
 			.hang_ns = a->conf->cluster.cache.detect_ns },
 		.lanes = LANE_SLOT + (uint32_t)a->conf->cluster.cache.slots,
 		.backoff_min_ns = 20 * NS_PER_MS,

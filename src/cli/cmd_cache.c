@@ -220,7 +220,7 @@ int run_update_list(struct cli *c)
 	return rc;
 }
 
-/* --- cache-events ------------------------------------------------------------------------------- */
+/* --- cache-events --------------------------------------------------------------------------- */
 
 static void print_event(const struct cli *c, const json_t *e)
 {

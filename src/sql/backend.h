@@ -39,6 +39,9 @@ int sql_number(const char *text, uint64_t min, uint64_t max, const char *what, u
 int sql_take_epoch(const char *epoch, const char *version, const char *table, uint32_t *value,
 		   struct sql_error *e);
 
+/* It has no row. -EPROTO */
+int sql_no_epoch(const char *table, struct sql_error *e);
+
 /* A row of members. */
 struct sql_member {
 	uint16_t number;

@@ -170,6 +170,12 @@ int sql_take_epoch(const char *epoch, const char *version, const char *table, ui
 	return rc;
 }
 
+int sql_no_epoch(const char *table, struct sql_error *e)
+{
+	return sql_fail(e, -EPROTO, "%s is empty: install the tables anew: etc/cache/schema*.sql",
+			table);
+}
+
 int sql_take_member(const char *const cell[static SQL_CELLS], const char *table,
 		    struct sql_member *m, struct sql_error *e)
 {

@@ -95,9 +95,7 @@ static int take_look(const struct sql *s, const PGresult *r, struct sql_look *l,
 
 	memset(l, 0, sizeof(*l));
 	if (!n)
-		return sql_fail(
-			e, -EPROTO,
-			"resex.epoch is empty: install the tables anew: etc/cache/schema.sql");
+		return sql_no_epoch("resex.epoch", e);
 	rc = take_timeline(s, pgsql_cell(r, 0, LOOK_TABLE), pgsql_cell(r, 0, LOOK_FILE),
 			   &l->timeline, e);
 	if (!rc)
@@ -227,9 +225,7 @@ static int joins(struct sql *s, PGresult *epoch, uint32_t generation, uint32_t f
 	int rc;
 
 	if (!PQntuples(epoch))
-		return sql_fail(
-			e, -EPROTO,
-			"resex.epoch is empty: install the tables anew: etc/cache/schema.sql");
+		return sql_no_epoch("resex.epoch", e);
 	rc = take_timeline(s, pgsql_cell(epoch, 0, LOOK_TABLE), pgsql_cell(epoch, 0, LOOK_FILE),
 			   &j->timeline, e);
 	if (!rc)

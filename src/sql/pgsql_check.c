@@ -72,9 +72,8 @@ static void check_settings(const struct sql *s, const PGresult *r, struct proble
 		    role);
 	if (hang_ms <= 0 || hang_ms > HANG_MAX_MS)
 		add(p,
-		    "idle_in_transaction_session_timeout is %.20s ms: a host that hangs keeps "
-		    "others "
-		    "from writing for so long (0: for ever); ALTER ROLE %.80s SET it to 1s .. %ds",
+		    "idle_in_transaction_session_timeout is %.20s ms: so long (0: for ever) a host "
+		    "that hangs keeps others from writing; ALTER ROLE %.80s SET it to 1s .. %ds",
 		    hang, role, HANG_MAX_MS / 1000);
 	if (strtol(text_of(r, PID), NULL, 10) != PQbackendPID(s->conn))
 		add(p, "the connection goes through a pool: name the server itself in sql.where");
@@ -85,13 +84,12 @@ static void check_keepalives(const struct sql *s, struct problems *p)
 {
 	PQconninfoOption *all = PQconninfo(s->conn);
 	const char *host = PQhost(s->conn);
+	bool tcp = host && host[0] != '/';
 
-	for (PQconninfoOption *o = all; o && o->keyword; o++)
-		if (!strcmp(o->keyword, "keepalives") && o->val && !strcmp(o->val, "0") && host &&
-		    host[0] != '/')
+	for (PQconninfoOption *o = all; tcp && o && o->keyword; o++)
+		if (!strcmp(o->keyword, "keepalives") && o->val && !strcmp(o->val, "0"))
 			add(p, "keepalives=0 in sql.where: a server that is gone is not noticed; "
-			       "leave it "
-			       "out");
+			       "leave it out");
 	PQconninfoFree(all);
 }
 
@@ -103,8 +101,8 @@ static const char tables_text[] =
 	" CASE WHEN NOT has_schema_privilege(n.oid, 'USAGE') THEN 'USAGE of its schema' END,"
 	" CASE WHEN NOT has_table_privilege(c.oid, 'SELECT') THEN 'SELECT' END,"
 	" CASE WHEN NOT has_table_privilege(c.oid, 'UPDATE') THEN 'UPDATE' END,"
-	" CASE WHEN NOT has_table_privilege(c.oid, 'INSERT') AND t.name <> 'epoch' THEN 'INSERT' "
-	"END)"
+	" CASE WHEN NOT has_table_privilege(c.oid, 'INSERT') AND t.name <> 'epoch'"
+	" THEN 'INSERT' END)"
 	" FROM (VALUES (1, 'epoch'), (2, 'member'), (3, 'update')) AS t (place, name)"
 	" LEFT JOIN pg_namespace AS n ON n.nspname = 'resex'"
 	" LEFT JOIN pg_class AS c ON c.relnamespace = n.oid AND c.relname = t.name"

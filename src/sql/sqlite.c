@@ -247,9 +247,7 @@ static int take_epoch(struct sql *s, uint32_t *epoch, uint64_t *timeline, struct
 	if (rc < 0)
 		return rc;
 	if (!rc)
-		return sql_fail(e, -EPROTO,
-				"resex_epoch is empty: install the tables anew: "
-				"etc/cache/schema-sqlite.sql");
+		return sql_no_epoch("resex_epoch", e);
 	rc = sql_take_epoch(cell(q, 0), cell(q, 1), "resex_epoch", epoch, e);
 	if (!rc && sqlite3_column_type(q, 2) != SQLITE_INTEGER)
 		rc = sql_fail(e, -EPROTO,
@@ -386,10 +384,9 @@ static int take_member(struct sql *s, uint16_t host, struct sql_member *m, struc
 	sqlite3_stmt *q = NULL;
 	int rc = run(s, MEMBERS " WHERE number = ?1", param, 1, "the row of a host", &q, e);
 
-	if (rc == 1)
-		rc = take_row(q, m, e);
-	else
+	if (rc != 1)
 		return rc;
+	rc = take_row(q, m, e);
 	sqlite3_finalize(q);
 	return rc ? rc : 1;
 }
@@ -404,9 +401,7 @@ static int take_number(struct sql *s, bool updates, uint64_t *number, struct sql
 		     param, 1, "the number of a transaction", &q, e);
 
 	if (!rc)
-		return sql_fail(e, -EPROTO,
-				"resex_epoch is empty: install the tables anew: "
-				"etc/cache/schema-sqlite.sql");
+		return sql_no_epoch("resex_epoch", e);
 	if (rc < 0)
 		return rc;
 	rc = sql_number(cell(q, 0), 1, INT64_MAX - 1, "resex_epoch.number", number, e);
@@ -548,7 +543,6 @@ static int sqlite_resolve(struct sql *s, uint16_t slot, uint64_t name, uint64_t 
 
 /* --- update ------------------------------------------------------------------------------- */
 
-/* SQL_COMMITTED: it goes on. */
 static enum sql_end refused(struct sql *s, const struct sql_update *u, uint32_t i,
 			    const char *state, const char *why, struct sql_error *e)
 {
@@ -587,6 +581,7 @@ static bool has_more(sqlite3 *db, const char *rest)
 	return more;
 }
 
+/* SQL_COMMITTED: the update goes on. */
 static enum sql_end run_statement(struct sql *s, const struct sql_update *u, uint32_t i,
 				  uint64_t *rows, struct sql_error *e)
 {
@@ -664,6 +659,7 @@ static int write_row(struct sql *s, const struct sql_update *u, uint64_t *number
 	return rc;
 }
 
+/* SQL_COMMITTED: the update goes on. */
 static enum sql_end begin_update(struct sql *s, const struct sql_update *u, uint64_t *number,
 				 struct sql_error *e)
 {

@@ -60,7 +60,7 @@ def look(build, rule, seeds):
         if found:
             return found.group(), n, time.monotonic() - began
         if r.returncode:
-            print("%s: another failure: %s" % (rule, r.stdout.strip()[:300]), flush=True)
+            print("%s: another failure: %s" % (rule, r.stdout.strip()[-600:]), flush=True)
     return "", len(seeds), time.monotonic() - began
 
 

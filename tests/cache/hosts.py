@@ -240,7 +240,8 @@ while True:
     def __init__(self):
         super().__init__(daemon=True)
         self.late = []
-        self.process = subprocess.Popen([sys.executable, "-S", "-c", self.PROGRAM], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([sys.executable, "-S", "-c", self.PROGRAM], stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
         self.start()
 
     def run(self):

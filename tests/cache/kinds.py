@@ -5,6 +5,7 @@ What is drawn stands in the schedule, which hangs on the seed alone: kind, varia
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -96,7 +97,9 @@ class CommitLock:
         self.p = subprocess.Popen(["psql", "-X", "-q", "-A", "-t", "-d", world.unix], stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.say("SET lock_timeout = '2s'; SELECT pg_advisory_lock(77, %d); SELECT 'has';" % member)
-        self.has = any(line.strip() == "has" for line in iter(self.p.stdout.readline, "has\n")) or self.p.poll() is None
+        line = "first"
+        while line and line.strip() != "has":  # the end of the file: there is no database now
+            line = self.p.stdout.readline()
 
     def say(self, text):
         try:
@@ -381,12 +384,17 @@ def wall_clock(x, f, h):
     return True
 
 
-@kind("two of one number", ("same machine", "another machine"), APPS)
+@kind("two of one number", ("same machine", "another machine", "copy of a machine"), APPS)
 def twin(x, f, h):
     """Another resex-cached of this number. On the same machine it must not start; on another one it may harm nobody but
-    its own number."""
+    its own number. A copy of a machine knows the generations of the first one, and is believed to be its next life."""
     top = "%s/twin-%d" % (h.dir, f.number)
-    os.makedirs(top + "/state", exist_ok=True)
+    shutil.rmtree(top, ignore_errors=True)
+    os.mkdir(top)
+    if f.variant == "copy of a machine":
+        shutil.copytree(h.dir + "/state", top + "/state")
+    else:
+        os.mkdir(top + "/state")
     same = f.variant == "same machine" or x.w.transport == "shm"
     with open(h.dir + "/cluster.json") as c:
         cluster = json.load(c)
@@ -403,12 +411,19 @@ def twin(x, f, h):
                              stdout=log, stderr=log, stdin=subprocess.DEVNULL)
     try:
         time.sleep(x.longer(f.draw[0]))
-        ended = p.poll() is not None
+        with open(top + "/cached.log") as log:
+            joined = "in the cache:" in log.read()
     finally:
         p.kill()
         p.wait()
-    if same and not ended:
-        raise Failed("a second resex-cached of %s started on the same machine: see %s/cached.log" % (h.name, top))
+    if f.variant == "copy of a machine" and not same:
+        # The others know a later life of this number: what an operator does then.
+        x.w.kill(h, ["cached"])
+        shutil.rmtree(h.dir + "/state")
+        shutil.copytree(top + "/state", h.dir + "/state")
+        x.w.start_again(h, ["cached"])
+    if same and joined:
+        raise Failed("a second resex-cached of %s is in the cache on the same machine: see %s/cached.log" % (h.name, top))
     return True
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * stall: holds one thread of a program at a chosen moment, for faults.py. The program is not changed:
- * this is loaded before its libraries (LD_PRELOAD), and stands between it and some of their calls.
+ * stall: holds one thread of a program at a chosen moment, for faults.py. The program is not
+ * changed: this is loaded before its libraries (LD_PRELOAD), between it and some of their calls.
  *
  *	faults.py: a moment -> the file of RESEX_STALL (memory of both) -> the next thread that
  *	comes there is held: it stands, and the others go on -> faults.py kills, stops, or cuts
@@ -289,7 +289,7 @@ struct pg_result *PQgetResult(struct pg_conn *c)
 	return r;
 }
 
-/* --- resex-cached, of the application ---------------------------------------------------------- */
+/* --- resex-cached, of the application --------------------------------------------------- */
 
 enum { CURL_EFFECTIVE_URL = 0x100000 + 1 };
 
@@ -321,7 +321,7 @@ int curl_easy_perform(void *curl)
 	return rc;
 }
 
-/* --- the ring, of Varnish ------------------------------------------------------------------------ */
+/* --- the ring, of Varnish ----------------------------------------------------------------- */
 
 long syscall(long n, ...)
 {

@@ -107,7 +107,7 @@ class Writes:
                 signal_to(victim.cached.pid, signal.SIGSTOP)
                 if not own:
                     self.named(victim)
-            time.sleep(3 * self.bound)
+            time.sleep(2.2 * self.bound)
             self.note("%s, %s" % (how, where), began, time.clock_gettime(time.CLOCK_MONOTONIC))
         finally:
             if own:

@@ -18,8 +18,8 @@ struct fake_asked {
 
 struct app {
 	/* The newest call. */
-	const char *
-		what; /* "begin", "end", "give_up", "update", "invalidate", "invalidate page", "remove"; or NULL */
+	/* "begin", "end", "give_up", "update", "invalidate", "invalidate page", "remove"; NULL */
+	const char *what;
 	uint16_t home, host;
 	uint32_t word;
 	uint64_t id, key;

@@ -757,11 +757,37 @@ CACHED_JSON = {
 }
 
 
+def body(which, text):
+    return bytes([which]) + text.encode()
+
+
+API = {
+    "fill": body(0, '{"home": 2, "word": 17}'),
+    "end": body(1, '{"tags": ["item/5", "\u00e9"], "snapshot": "10:20:10,14"}'),
+    "end_tags": body(1, json.dumps({"tags": ["a"] * 64})),
+    "end_more": body(1, json.dumps({"tags": ["a"] * 65})),
+    "end_long": body(1, json.dumps({"tags": ["t" * 255, "t" * 256]})),
+    "end_control": body(1, '{"tags": ["\\u0085", ""]}'),
+    "update": body(2, '{"tags": ["a"], "statements": ["x", {"sql": "$1", "params": ["v", null]}, {"sql": "y"}]}'),
+    "update_more": body(2, json.dumps({"tags": [], "statements": [{"sql": "x", "params": ["p"] * 65}]})),
+    "update_wrong": body(2, '{"tags": ["a"], "statements": [{"sql": 7}, {"params": [1]}, 8]}'),
+    "tag": body(3, '{"tag": "item/5"}'),
+    "page": body(3, '{"page": "12ab"}'),
+    "all": body(3, '{"all": true}'),
+    "all_false": body(3, '{"all": false}'),
+    "host": body(4, '{"host": "app1", "force": true}'),
+    "number": body(4, '{"host": 256}'),
+    "query": body(5, "item/5"),
+    "query_long": body(5, "t" * 256),
+    "hex": body(5, "12abCDEF"),
+}
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     for name, seeds in {
-            "btf": BTF, "cached": CACHED_JSON, "caps": CAPS, "claim": CLAIM, "cluster": CLUSTER, "conf": CONF, "control":
+            "api": API, "btf": BTF, "cached": CACHED_JSON, "caps": CAPS, "claim": CLAIM, "cluster": CLUSTER, "conf": CONF, "control":
             CONTROL, "haproxy": HAPROXY, "hello": HELLO, "history": HISTORY, "httplog": HTTPLOG, "methods": METHODS,
             "nodes": NODES, "proc": PROC, "record": RECORD, "registry": REGISTRY_SEEDS, "ring": RING_SEEDS, "scenario":
             SCENARIO, "tcp": TCP, "trace": TRACE}.items():

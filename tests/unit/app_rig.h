@@ -7,6 +7,13 @@
 #include "tests/fakes/fake_sql.h"
 #include "tests/unit/cached_rig.h"
 
+/*
+ * detect: of most tests so long that nobody is removed also on a machine that is busy; of others so
+ * short that it does not take long.
+ */
+#define PATIENT (20 * NS_PER_S)
+#define QUICK	(200 * NS_PER_MS)
+
 struct rig {
 	struct fake_db db;
 	struct cached_hosts *all;
@@ -90,6 +97,19 @@ static inline struct rig *rig_new(const char *roles)
 	fake_db_open(&r->db);
 	r->sql = &fake_sql;
 	r->all = cached_hosts_new(roles);
+	return r;
+}
+
+/* Three that are members, and have links to each other. */
+static inline struct rig *rig_three(int64_t detect_ns)
+{
+	struct rig *r = rig_new("aaa");
+
+	for (uint16_t n = 1; n <= CACHED_HOSTS; n++) {
+		r->all->host[n]->conf.cluster.cache.detect_ns = detect_ns;
+		app_start(r, n);
+	}
+	CACHED_UNTIL(r->all, all_in(r, "aaa"));
 	return r;
 }
 

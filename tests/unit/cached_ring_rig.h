@@ -122,14 +122,16 @@ static inline bool ring_dial_leave(struct ring_dial *d, uint32_t slot)
 					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-/* As a thread of a cache does. Returns when the state is no longer ASKED, or after wait_ms. */
-static inline void ring_dial_wait(struct ring_dial *d, uint32_t slot, int wait_ms)
+/* As a thread of a cache does. Returns when it is woken, or true after wait_ms. */
+static inline bool ring_dial_wait(struct ring_dial *d, uint32_t slot, int wait_ms)
 {
 	const struct timespec t = { .tv_sec = wait_ms / 1000,
 				    .tv_nsec = wait_ms % 1000 * 1000000l };
 
-	if (ring_dial_state(d, slot) == CACHE_RING_ASKED)
-		syscall(SYS_futex, &d->slot[slot].state, FUTEX_WAIT, CACHE_RING_ASKED, &t, NULL, 0);
+	return ring_dial_state(d, slot) == CACHE_RING_ASKED &&
+	       syscall(SYS_futex, &d->slot[slot].state, FUTEX_WAIT, CACHE_RING_ASKED, &t, NULL,
+		       0) &&
+	       errno == ETIMEDOUT;
 }
 
 #endif

@@ -623,14 +623,18 @@ tests_unit_test_move_wish_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 endif
 
 if CMOCKA
-UNIT_CACHED = tests/unit/test_cached_app tests/unit/test_cached_jobs tests/unit/test_cached_node tests/unit/test_cached_parts \
-	tests/unit/test_cached_sqlite tests/unit/test_cached_world
+UNIT_CACHED = tests/unit/test_cached_fills tests/unit/test_cached_jobs tests/unit/test_cached_member tests/unit/test_cached_node tests/unit/test_cached_parts \
+	tests/unit/test_cached_sqlite tests/unit/test_cached_updates tests/unit/test_cached_world
 check_PROGRAMS += $(UNIT_CACHED)
 TESTS += $(UNIT_CACHED)
 FAKE_SQL = tests/fakes/fake_sql.c tests/fakes/fake_sql.h
-tests_unit_test_cached_app_SOURCES = tests/unit/test_cached_app.c tests/unit/app_rig.h tests/unit/cached_rig.h tests/unit/tmpdir.h \
-	$(FAKE_SQL)
-tests_unit_test_cached_app_LDADD = $(tests_unit_test_cached_node_LDADD)
+APP_RIG = tests/unit/app_rig.h tests/unit/cached_rig.h tests/unit/tmpdir.h $(FAKE_SQL)
+tests_unit_test_cached_fills_SOURCES = tests/unit/test_cached_fills.c $(APP_RIG)
+tests_unit_test_cached_fills_LDADD = $(tests_unit_test_cached_node_LDADD)
+tests_unit_test_cached_member_SOURCES = tests/unit/test_cached_member.c $(APP_RIG)
+tests_unit_test_cached_member_LDADD = $(tests_unit_test_cached_node_LDADD)
+tests_unit_test_cached_updates_SOURCES = tests/unit/test_cached_updates.c $(APP_RIG)
+tests_unit_test_cached_updates_LDADD = $(tests_unit_test_cached_node_LDADD)
 tests_unit_test_cached_sqlite_SOURCES = tests/unit/test_cached_sqlite.c tests/unit/app_rig.h tests/unit/cached_rig.h tests/unit/tmpdir.h \
 	tests/unit/examples.h tests/unit/prop.h $(FAKE_SQL)
 tests_unit_test_cached_sqlite_LDADD = libsql.a $(tests_unit_test_cached_node_LDADD) $(POSTGRESQL_LIBS) $(SQLITE_LIBS)
@@ -691,8 +695,10 @@ tests_unit_test_cacheload_http_LDADD = $(CACHELOAD_LIBS)
 tests_unit_test_cacheload_trace_SOURCES = tests/unit/test_cacheload_trace.c
 tests_unit_test_cacheload_trace_LDADD = $(CACHELOAD_LIBS)
 if CURL
-check_PROGRAMS += tests/unit/test_appcache
-TESTS += tests/unit/test_appcache
+check_PROGRAMS += tests/unit/test_appcache tests/unit/test_appcache_key
+TESTS += tests/unit/test_appcache tests/unit/test_appcache_key
+tests_unit_test_appcache_key_SOURCES = tests/unit/test_appcache_key.c
+tests_unit_test_appcache_key_LDADD = $(APPCACHE_LIBS) $(UNIT_LIBS)
 tests_unit_test_appcache_SOURCES = tests/unit/test_appcache.c tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_appcache_LDADD = $(APPCACHE_LIBS) $(UNIT_LIBS)
 if SQLITE

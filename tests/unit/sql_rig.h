@@ -72,7 +72,7 @@ static inline int rig_script(const char *words, char *out, size_t size)
 	return WIFEXITED(rc) ? WEXITSTATUS(rc) : -1;
 }
 
-/* Starts a server in the directory. It ends with this program, however this ends. 0, or as above. */
+/* Starts a server. It ends with this program, however this ends. 0, or as rig_script. */
 static inline int rig_start(struct rig_server *v, uint16_t port, char *out, size_t size)
 {
 	char words[128], command[512], path[256];

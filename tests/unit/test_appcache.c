@@ -243,14 +243,6 @@ RIG_TEST(open__no_path__takes_that_of_the_environment)
 	assert_int_equal(requests(r), 2);
 }
 
-TEST(key__of_texts__differs)
-{
-	assert_true(resex_cache_key("a", 1) != resex_cache_key("b", 1));
-	assert_true(resex_cache_key("", 0) != resex_cache_key("", 1));
-	assert_true(resex_cache_key("/item/5", 7) == resex_cache_key("/item/5?", 7));
-	assert_int_equal(resex_cache_key("/item/5", 7), 0x7d29ba41847736c6u);
-}
-
 /* --- fills --- */
 
 static int begin(struct rig *r, const char *page)

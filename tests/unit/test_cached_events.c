@@ -14,7 +14,7 @@ static const char *text_after(const struct events *e, uint64_t after)
 
 static struct mono at_ms(int64_t ms)
 {
-	return (struct mono){ ms * NS_PER_MS };
+	return (struct mono){ (100000 + ms) * NS_PER_MS };
 }
 
 TEST(next__nothing_happened__is_none)
@@ -97,8 +97,11 @@ TEST(often__more_than_one_a_second__are_counted)
 	assert_string_equal(text_after(e, 1), "refused: full");
 	assert_string_equal(text_after(e, 2), "refused: moved (2 more since the last one)");
 	assert_string_equal(text_after(e, 3), "refused: moved");
+	events_often(e, 5, (struct mono){ 0 }, "soon after the boot");
+	assert_int_equal(events_newest(e), 5);
 	events_often(e, EVENTS_KINDS, at_ms(0), "no such kind");
-	assert_int_equal(events_newest(e), 4);
+	events_often(e, UINT32_MAX / 4, at_ms(0), "no such kind");
+	assert_int_equal(events_newest(e), 5);
 	events_free(e);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * app: two application servers over "shm" and a file of SQLite, with a cached table "item". What the
- * fake database of test_cached_app.c promises is here as the real one has it.
+ * app: two application servers over "shm" and a file of SQLite, with a cached table "item". What
+ * the fake database (fake_sql.h) promises is here as the real one has it.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * app: three application servers over "shm" and the fake database, with faults in any order. No copy
- * that a proxy would serve differs from the database.
+ * app: three application servers over "shm" and the fake database, with faults in any order. No
+ * copy that a proxy would serve differs from the database.
  *
  * A page of home h and word w shows one item, a place of the fake database. A copy is served while
  * the home's word is the copy's, and the home's beat is younger than `fresh`: all are of one clock.

@@ -570,31 +570,22 @@ TEST(message__not_one_of_an_updater__is_refused)
 	const struct update_message ok = { .kind = UPDATE_MARK,
 					   .tags = 1,
 					   .name = cache_update_name(8, 1) };
-	struct update_message m = ok;
+	struct update_message bad[] = { ok, ok, ok, ok, ok, ok, ok };
 	struct rig *r = begin(NULL);
 
-	refuses(r, 2, &m, sizeof(m) - 1);
-	refuses(r, 2, &m, 4);
-	refuses(r, 0, &m, sizeof(m));
-	refuses(r, MEMBERS + 1, &m, sizeof(m));
-	m.slot = SLOTS;
-	refuses(r, 2, &m, sizeof(m));
-	m = ok;
-	m.tags = 0;
-	refuses(r, 2, &m, sizeof(m));
-	m.tags = UPDATE_TAGS_MAX + 1;
-	refuses(r, 2, &m, sizeof(m));
-	m = ok;
-	m.name = 0;
-	refuses(r, 2, &m, sizeof(m));
-	m.name = cache_update_name(0, 1);
-	refuses(r, 2, &m, sizeof(m));
-	m = ok;
-	m.transaction = HOME_UNKNOWN;
-	refuses(r, 2, &m, sizeof(m));
-	m = ok;
-	m.zero = 1;
-	refuses(r, 2, &m, sizeof(m));
+	refuses(r, 2, &ok, sizeof(ok) - 1);
+	refuses(r, 2, &ok, 4);
+	refuses(r, 0, &ok, sizeof(ok));
+	refuses(r, MEMBERS + 1, &ok, sizeof(ok));
+	bad[0].slot = SLOTS;
+	bad[1].tags = 0;
+	bad[2].tags = UPDATE_TAGS_MAX + 1;
+	bad[3].name = 0;
+	bad[4].name = cache_update_name(0, 1);
+	bad[5].transaction = HOME_UNKNOWN;
+	bad[6].zero = 1;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		refuses(r, 2, &bad[i], sizeof(bad[i]));
 	send(r, 2, &ok, sizeof(ok));
 	assert_int_equal(r->h.actives, 1);
 	finish(r);
@@ -619,10 +610,8 @@ TEST(result__with_the_tag_of_another__is_ignored)
 	struct rig *r = begin(NULL);
 	struct step_event ev = { .type = STEP_RESULT, .outcome = STEP_DONE, .old = 99, .link = 7 };
 
-	for (uint32_t i = 0; i <= (MEMBERS + 1) * SLOTS + 1; i++) {
-		ev.tag = TAG - 1 + i;
+	for (ev.tag = TAG - 1; ev.tag <= TAG + (MEMBERS + 1) * SLOTS; ev.tag++)
 		tell(r, ev);
-	}
 	for (uint32_t i = 0; i < (MEMBERS + 1) * SLOTS; i++)
 		assert_true(r->h.slot[i].was == 0);
 	finish(r);
@@ -631,8 +620,8 @@ TEST(result__with_the_tag_of_another__is_ignored)
 TEST(conf__a_value_out_of_its_range__is_refused)
 {
 	struct rig *r = begin(NULL);
-	struct home_conf bad[13];
-	enum { N = sizeof(bad) / sizeof(bad[0]) };
+	enum { N = 13 };
+	struct home_conf bad[N];
 
 	for (int i = 0; i < N; i++)
 		bad[i] = conf_of(r);

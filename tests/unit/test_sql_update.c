@@ -311,6 +311,13 @@ CONTRACT(update__at_and_beyond_the_bounds)
 	/* PostgreSQL has no index on a text so long: it answers, that is all that is asked. */
 	rig_ends(r, r->ops->update(s, &u, &r->transaction, r->rows, &r->e),
 		 r->pgsql ? SQL_FAILED : SQL_COMMITTED);
+	/* The bound is that of all statements together. */
+	text[SQL_TEXT_MAX / 2] = '\0';
+	st[1] = st[0];
+	u.statements = 2;
+	rig_ends(r, r->ops->update(s, &u, &r->transaction, r->rows, &r->e), SQL_FAILED);
+	rig_says(r, "1048576 bytes");
+	u.statements = 1;
 	u.name = 0;
 	rig_ends(r, r->ops->update(s, &u, &r->transaction, r->rows, &r->e), SQL_FAILED);
 	rig_says(r, "is 0");
