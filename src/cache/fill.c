@@ -155,10 +155,13 @@ static bool take(struct fill *f, const struct step_event *ev, uint32_t kind)
 /* R7 d: a closed word is 0. Words of two lives of the home would be refused. */
 static bool are_open(const struct fill *f)
 {
-	bool same = cache_word_generation(f->version) == cache_word_generation(f->log);
-
-	return f->version != 0 &&
-	       (same || IS_BROKEN(NUMBER_FROM_ZERO) || IS_BROKEN(VERSIONS_FROM_ZERO));
+	if (!f->version)
+		return false;
+	if (IS_BROKEN(NUMBER_FROM_ZERO))
+		return true;
+	if (IS_BROKEN(VERSIONS_FROM_ZERO))
+		return true;
+	return cache_word_generation(f->version) == cache_word_generation(f->log);
 }
 
 static void was_read(struct fill *f, const struct step_event *ev, uint32_t kind)

@@ -338,7 +338,7 @@ static void move_touched(struct home *h, const uint64_t *tag, uint32_t tags)
 static void mark(struct home *h, uint32_t index, const struct update_message *m, struct mono now)
 {
 	struct home_slot *s = &h->slot[index];
-	uint32_t frees = h->frees;
+	uint32_t frees = h->frees; /* NOLINT(clang-analyzer-deadcode.DeadStores): KEPT_IF_LISTED */
 
 	end_before(h, index, m);
 	if (!IS_BROKEN(ACK_BEFORE_MARK))
@@ -542,7 +542,9 @@ static void acked(struct home *h, const struct step_event *ev, struct mono now)
 static void new_link(struct home *h, const struct step_event *ev)
 {
 	home_new_link(h, ev);
-	for (uint32_t i = h->actives; IS_BROKEN(DROPPED_UNRAISED) && i-- > 0;)
+	if (!IS_BROKEN(DROPPED_UNRAISED))
+		return;
+	for (uint32_t i = h->actives; i-- > 0;)
 		if (h->active[i] / h->conf.slots == ev->host)
 			drop(h, h->active[i], 0);
 }

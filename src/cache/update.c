@@ -43,8 +43,12 @@ static void note_outs(struct update *u, const struct update_look *look, struct m
 
 static bool counts_as_out(const struct update *u, uint16_t h, struct mono now)
 {
-	bool waits = hostset_has(&u->told, h) ? !IS_BROKEN(NO_WAIT) : !IS_BROKEN(OUT_AT_ONCE);
+	bool told = hostset_has(&u->told, h), waits = true;
 
+	if (told && IS_BROKEN(NO_WAIT))
+		waits = false;
+	if (!told && IS_BROKEN(OUT_AT_ONCE))
+		waits = false;
 	return hostset_has(&u->out, h) &&
 	       (!waits || mono_sub(now, u->out_since[h]) >= u->conf.wait_ns);
 }

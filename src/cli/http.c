@@ -44,10 +44,12 @@ static int read_reply(struct client *c, const char *reply, json_t **result)
 {
 	const char *body = strstr(reply, "\r\n\r\n");
 	json_t *v = body ? json_loads(body, 0, NULL) : NULL;
-	int status = 0, rc;
+	long status = 0;
+	int rc;
 
-	if (!v || strncmp(reply, "HTTP/1.", 7) || sscanf(reply + 8, " %3d", &status) != 1 ||
-	    status < 200 || status > 599) {
+	if (!strncmp(reply, "HTTP/1.", 7) && strlen(reply) > 8)
+		status = strtol(reply + 8, NULL, 10);
+	if (!v || status < 200 || status > 599) {
 		json_decref(v);
 		return client_closed(c);
 	}
@@ -55,7 +57,7 @@ static int read_reply(struct client *c, const char *reply, json_t **result)
 		*result = v;
 		return RESEX_OK;
 	}
-	rc = error_of(c, status, v);
+	rc = error_of(c, (int)status, v);
 	json_decref(v);
 	return rc;
 }
