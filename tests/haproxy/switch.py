@@ -127,7 +127,7 @@ class Bed(Cluster):
                                      "high": 1000000}  # nothing moves for its load
                                     for i, s in enumerate(SERVICES)],
                           reconf={"mode": "act", "T": "2s", "rest": "0s", "hook": self.top + "/hook",
-                                  "hook_timeout": "2s", "give_up": "4s"})
+                                  "hook_timeout": "4s", "give_up": "8s"})
 
     def restart(self, n):
         self.host[n].kill()
