@@ -85,7 +85,9 @@
  *	  (idle_in_transaction_session_timeout, keepalives): else a host that raises the row waits
  *	  for ever. TX_KEPT (WRITES)
  * R6 A host that wants to forget updates first raises a row, which waits for transactions under way
- *	a a host that joins or comes back raises the epoch, and its own row. JOIN_UNRAISED
+ *	a a host that joins or comes back raises the epoch, and its own row. JOIN_UNRAISED. It
+ *	  begins its updates after that: else they have the names of those of its life before.
+ *	  BEGUN_BEFORE_JOIN
  *	b the pending updates of an updater are dropped after its row was raised.
  *	  DROPPED_UNRAISED
  *	c only those of the fences below: not those that it has begun since. DROPPED_BY_MEMBER

@@ -209,11 +209,11 @@ static void add_list(struct home *h, const struct home_fill *f)
 }
 
 #ifdef BROKEN_REGISTERS_IN_TWO_STEPS
-/* By home: what was checked, and is listed after the next event. */
+/* By home: what was checked, and is listed after the next event but one. */
 static struct {
 	struct home_fill fill;
 	uint64_t tag[HOME_FILL_TAGS_MAX];
-	bool is_due;
+	uint32_t in;
 } later[UPDATE_HOSTS];
 
 static void list(struct home *h, const struct home_fill *f)
@@ -221,16 +221,16 @@ static void list(struct home *h, const struct home_fill *f)
 	later[h->conf.self].fill = *f;
 	memcpy(later[h->conf.self].tag, f->tag, f->tags * sizeof(f->tag[0]));
 	later[h->conf.self].fill.tag = later[h->conf.self].tag;
-	later[h->conf.self].is_due = true;
+	later[h->conf.self].in = 2;
 }
 
 static void list_later(struct home *h)
 {
 	struct home_fill *f = &later[h->conf.self].fill;
 
-	if (later[h->conf.self].is_due && h->state == HOME_OPEN && has_room(h, f))
+	if (later[h->conf.self].in && --later[h->conf.self].in == 0 && h->state == HOME_OPEN &&
+	    has_room(h, f))
 		add_list(h, f);
-	later[h->conf.self].is_due = false;
 }
 #else
 static void list(struct home *h, const struct home_fill *f)

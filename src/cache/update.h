@@ -83,6 +83,7 @@ struct update_look {
 	uint32_t epoch;
 	uint32_t fence;	     /* of the own row */
 	struct hostset rows; /* hosts that have a row: they are members, or were */
+	/* This host only with the generation of its join in this life: else the row is older */
 	struct hostset members;
 	const uint32_t *generation; /* of each row, UPDATE_HOSTS of them, by host */
 };

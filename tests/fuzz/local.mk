@@ -1,10 +1,10 @@
 # tests/fuzz: libFuzzer targets, built with --enable-fuzzers CC=clang.
 # run.sh builds its own (also with coverage, and with planted bugs) and runs them.
-EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/cluster_seeds.py tests/fuzz/seeds.py tests/fuzz/api.dict tests/fuzz/cached.dict tests/fuzz/caps.dict tests/fuzz/cluster.dict tests/fuzz/conf.dict tests/fuzz/control.dict \
+EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/cache_seeds.py tests/fuzz/cluster_seeds.py tests/fuzz/seeds.py tests/fuzz/api.dict tests/fuzz/cached.dict tests/fuzz/caps.dict tests/fuzz/cluster.dict tests/fuzz/conf.dict tests/fuzz/control.dict \
 	tests/fuzz/haproxy.dict tests/fuzz/httplog.dict tests/fuzz/methods.dict tests/fuzz/proc.dict tests/fuzz/scenario.dict tests/fuzz/trace.dict
 
 if FUZZERS
-FUZZ = tests/fuzz/fuzz_api tests/fuzz/fuzz_btf tests/fuzz/fuzz_cached tests/fuzz/fuzz_caps tests/fuzz/fuzz_claim tests/fuzz/fuzz_cluster tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_haproxy tests/fuzz/fuzz_hello tests/fuzz/fuzz_history tests/fuzz/fuzz_httplog tests/fuzz/fuzz_methods \
+FUZZ = tests/fuzz/fuzz_api tests/fuzz/fuzz_btf tests/fuzz/fuzz_cache tests/fuzz/fuzz_cached tests/fuzz/fuzz_caps tests/fuzz/fuzz_claim tests/fuzz/fuzz_cluster tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_haproxy tests/fuzz/fuzz_hello tests/fuzz/fuzz_history tests/fuzz/fuzz_httplog tests/fuzz/fuzz_methods \
 	 tests/fuzz/fuzz_nodes tests/fuzz/fuzz_proc tests/fuzz/fuzz_record tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario \
 	 tests/fuzz/fuzz_tcp tests/fuzz/fuzz_trace
 noinst_PROGRAMS += $(FUZZ)
@@ -19,6 +19,9 @@ tests_fuzz_fuzz_btf_LDADD = libload.a
 tests_fuzz_fuzz_cached_SOURCES = tests/fuzz/fuzz_cached.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_cached_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_cached_LDADD = libcached.a $(DAEMON_LIBS) libshared.a libutil.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_cache_SOURCES = tests/fuzz/fuzz_cache.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_cache_LDFLAGS = $(LDFLAGS_FUZZ)
+tests_fuzz_fuzz_cache_LDADD = libcache.a libshared.a
 tests_fuzz_fuzz_caps_SOURCES = tests/fuzz/fuzz_caps.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_caps_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_caps_LDADD = $(DAEMON_LIBS) libutil.a libcore.a $(JANSSON_LIBS)

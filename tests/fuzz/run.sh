@@ -32,6 +32,7 @@ define="-DRESEX_RUNDIR='\"/run\"' -DRESEX_STATEDIR='\"/var\"' -DRESEX_CONFDIR='\
 targets() {
 	cat <<'END'
 api | src/cached/api_body.c src/cached/tag.c src/util/conf.c src/util/conf_place.c src/util/conf_value.c src/util/file.c src/util/utf8.c | src/cached/api_body.c | 95 | src/cached/api_body.c | s/json_array_size(v) > max)/json_array_size(v) > 2 * max)/
+cache | src/cache/home.c src/cache/home_ack.c src/cache/home_request.c src/cache/fill.c src/cache/fresh.c src/shared/lease.c | src/cache/home.c src/cache/home_ack.c src/cache/home_request.c src/cache/fill.c src/cache/fresh.c | 85 | src/cache/home.c | s/m->tags <= UPDATE_TAGS_MAX \&\&/m->tags <= UPDATE_TAGS_MAX + 1 \&\&/
 btf | src/load/btf.c | src/load/btf.c | 95 | src/load/btf.c | s/h.strings_length > len - h.strings)/0)/
 haproxy | src/reconf/haproxy_text.c | src/reconf/haproxy_text.c | 95 | src/reconf/haproxy_text.c | s/v <= (most - digit) \/ 10/v <= most/
 claim | src/load/agree.c src/load/claim.c src/load/index.c src/shared/record.c | src/load/agree.c src/load/claim.c | 95 | src/load/claim.c | s/r->busy_ns < was->busy_ns ||//

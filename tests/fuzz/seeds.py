@@ -10,6 +10,7 @@ import os
 import struct
 import sys
 
+from cache_seeds import CACHE
 from cluster_seeds import CLUSTER
 
 
@@ -787,7 +788,7 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     for name, seeds in {
-            "api": API, "btf": BTF, "cached": CACHED_JSON, "caps": CAPS, "claim": CLAIM, "cluster": CLUSTER, "conf": CONF, "control":
+            "api": API, "btf": BTF, "cache": CACHE, "cached": CACHED_JSON, "caps": CAPS, "claim": CLAIM, "cluster": CLUSTER, "conf": CONF, "control":
             CONTROL, "haproxy": HAPROXY, "hello": HELLO, "history": HISTORY, "httplog": HTTPLOG, "methods": METHODS,
             "nodes": NODES, "proc": PROC, "record": RECORD, "registry": REGISTRY_SEEDS, "ring": RING_SEEDS, "scenario":
             SCENARIO, "tcp": TCP, "trace": TRACE}.items():

@@ -34,7 +34,7 @@ tests/shared/planted/vt-%: tests/shared/planted/%.o $(tests_shared_vt_OBJECTS) $
 tests/shared/planted/move_hosts-%: tests/shared/planted/%.o $(move_hosts_OBJECTS) $(move_hosts_DEPENDENCIES)
 	$(AM_V_CCLD)$(LINK) $(move_hosts_OBJECTS) $< $(move_hosts_LDADD) $(LIBS)
 clean-local:
-	rm -rf tests/shared/planted tests/cache/broken
+	rm -rf tests/shared/planted tests/cache/broken tests/cache/vt/planted
 
 # Processes that move nodes, in real time, over shm with faults.
 PLANTED += tests/shared/move_hosts.sh
