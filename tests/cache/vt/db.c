@@ -297,7 +297,8 @@ void db_snapshot(const struct db *d, struct home_snapshot *s, uint64_t *running)
 
 uint32_t db_touched(const struct db *d, uint64_t tags, bool all, uint32_t position)
 {
-	while (position > 0 && !all && !(d->touched[position] & tags))
-		position--;
-	return position;
+	for (uint32_t i = position; i > 0; i--)
+		if (all || d->touched[i] & tags)
+			return i;
+	return 0;
 }
