@@ -5,10 +5,10 @@
 usage: cache.py BUILD-DIRECTORY [--seconds N] [--rounds N] [-j] [PART]...
 
 Parts: figure8 (replies a second and response time by trace, no cache, Invalidate All, lists), origin (by what a page
-costs), load (figure 12: the same beside busy back-ends), size (figure 10: by pages in the cache), tags (figure 11: by
-dependencies of a page), hit (Varnish's CPU for a verified hit, next to one that is not; over shm), tcp (how much longer a
-hit takes over tcp, next to a bare round trip), busy (hits while the homes' CPUs are busy), update (what an update costs in
-the database, next to a plain one). Without a part: all.
+costs), load (figure 12: the same beside busy back-ends), size (figure 10: by pages in the cache), hit (Varnish's CPU for a
+verified hit, next to one that is not; over shm), tcp (how much longer a hit takes over tcp, next to a bare round trip),
+busy (hits while the homes' CPUs are busy), update (what an update costs in the database, next to a plain one). Without a
+part: all. Figure 11, by the dependencies of a page, is not there.
 
 All run on this machine: clients, proxies, application servers and database share its CPUs. So what is compared is
 measured in turns, and a ratio is of medians over the rounds. Data for plots: BUILD-DIRECTORY/bench-cache-*.dat.
@@ -26,7 +26,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../etc/demo"))
-from cacheworld import Failed, World, http, until  # noqa: E402
+from cacheworld import Failed, World, free_ports, http, until  # noqa: E402
 
 READERS = 16
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -176,7 +176,7 @@ class Bench:
     def plain_varnish(self, w):
         """A Varnish that serves from its cache without asking for versions."""
         h = w.proxies[0]
-        port, = [s.getsockname()[1] for s in [socket.create_server(("127.0.0.1", 0))] if not s.close() or True]
+        port, = free_ports(1)
         d = h.dir + "/plain"
         os.makedirs(d)
         with open(d + "/plain.vcl", "w") as f:
@@ -187,7 +187,7 @@ class Bench:
         p = subprocess.Popen(["varnishd", "-F", "-j", "none", "-n", d + "/n", "-a", "127.0.0.1:%d" % port, "-f",
                               d + "/plain.vcl", "-s", "default=malloc,64m", "-p", "thread_pools=2", "-p",
                               "thread_pool_min=20"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        fake = type("Front", (), {"port": port})()
+        fake = type("Front", (), {"address": "127.0.0.1", "port": port})()
         until(lambda: self.alive(port), "the plain Varnish")
         return p, fake
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What ./dev bench runs: all but verbs and agent, or the named: agent, report, tick, list, transport,
+# What ./dev bench runs: all but verbs, agent and cache, or the named: agent, cache, report, tick, list, transport,
 # onesided, lock, recovery, hosts, beats, verbs. Figures are ratios against a peer in the same run; no time is
 # judged. Options are tick's: -g: measure only the sizes that show growth; -j: one JSON object; -o PROGRAM: the
 # resex-bench of another build takes turns; -s GUESTSxQUEUES[:LOAD]: only this size and load.
@@ -35,6 +35,11 @@ agent() {
 	local work=${RESEX_TESTBED_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/resex-testbed}
 
 	tests/system/run.sh agent-load && cat "$work/logs/agent-load/notes"
+}
+
+# A whole cache on this machine, some minutes: only when named.
+cache() {
+	python3 tests/bench/cache.py "$build"
 }
 
 onesided() {
@@ -180,9 +185,10 @@ for what in "${names[@]}"; do
 	beats) beats ;;
 	verbs) verbs ;;
 	agent) agent ;;
+	cache) cache ;;
 	*)
 		echo "bench: there is no \"$what\": agent, report, tick, list, transport, onesided," \
-			"lock, recovery, hosts, beats, verbs" >&2
+			"lock, recovery, hosts, beats, verbs, cache" >&2
 		exit 2
 		;;
 	esac
