@@ -75,6 +75,10 @@ RIG_TEST(update__committed__has_transaction_and_rows)
 	assert_int_equal(r->app.tags, 2);
 	assert_int_equal(r->app.statements, 3);
 	assert_string_equal(r->app.text, "UPDATE x;INSERT $1\n$2|v|NULL;DELETE;");
+	ask(r, "POST", "/v1/update",
+	    "{\"tags\": [\"a\"], \"statements\": [{\"sql\": \"A\", \"params\": [\"1\"]}, {\"sql\": "
+	    "\"B\", \"params\": [\"2\"]}]}");
+	assert_string_equal(r->app.text, "A|1;B|2;");
 }
 
 RIG_TEST(update__statement_was_refused__is_a_conflict)
@@ -182,6 +186,8 @@ RIG_TEST(show__proxy__has_what_it_says_and_no_fills)
 	assert_int_equal(ask(r, "GET", "/v1/show?page=1aF", ""), 200);
 	assert_int_equal(r->proxy.key, 0x1af);
 	ask(r, "GET", "/v1/show?page=12345678901234567", "");
+	assert_refused(r, 400, "bad");
+	ask(r, "GET", "/v1/show?page=", "");
 	assert_refused(r, 400, "bad");
 	ask(r, "GET", "/v1/show?page=xy", "");
 	assert_refused(r, 400, "bad");
@@ -497,6 +503,7 @@ static void ask_as(struct rig *r, gid_t gid, int *status)
 
 		assert_int_equal(pipe(fd), 0);
 		child = fork();
+		assert_true(child >= 0);
 		if (!child) {
 			struct sockaddr_un a = { .sun_family = AF_UNIX };
 			int s = socket(AF_UNIX, SOCK_STREAM, 0), code = 0;

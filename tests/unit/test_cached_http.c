@@ -379,6 +379,7 @@ RIG_TEST(connections__all_of_another_user__leave_some_for_root)
 	assert_int_equal(chmod(r->conf->socket, 0666), 0);
 	assert_int_equal(pipe(pipes), 0);
 	child = fork();
+	assert_true(child >= 0); /* kill(-1) would end all processes */
 	if (!child) {
 		struct sockaddr_un a = { .sun_family = AF_UNIX };
 		int s[MANY], n = 0;

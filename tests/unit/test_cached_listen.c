@@ -188,6 +188,7 @@ static struct listen_peer peer_as(struct rig *r, gid_t gid, size_t n, const gid_
 	assert_int_equal(chmod(r->dir.path, 0755), 0);
 	assert_int_equal(chmod(r->path, 0666), 0);
 	child = fork();
+	assert_true(child >= 0);
 	if (!child) {
 		struct sockaddr_un a = { .sun_family = AF_UNIX };
 		int c = socket(AF_UNIX, SOCK_SEQPACKET, 0);

@@ -210,6 +210,7 @@ static int hello_as(struct rig *r, gid_t gid)
 	assert_int_equal(chmod(r->dir.path, 0755), 0);
 	assert_int_equal(chmod(r->path, 0666), 0);
 	child = fork();
+	assert_true(child >= 0);
 	if (!child) {
 		struct ring_dial d;
 		struct pollfd p = { .events = POLLIN };
@@ -726,6 +727,7 @@ RIG_TEST(hostile__clients_that_write_rubbish_and_end__harm_no_other)
 			if (child[i] && waitpid(child[i], NULL, WNOHANG) != child[i])
 				continue;
 			child[i] = fork();
+			assert_true(child[i] >= 0); /* kill(-1) would end all processes */
 			if (!child[i])
 				be_hostile(r->path, prop_u64(&p) + (uint64_t)i);
 			born++;
