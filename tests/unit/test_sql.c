@@ -114,13 +114,17 @@ CONTRACT(join__again__raises_all)
 {
 	struct sql *s = rig_handle(r, RIG_SELF);
 	struct sql_joined a = rig_join(r, s), b;
+	uint64_t removed;
 
 	rig_expect(r, r->ops->remove(s, RIG_SELF, a.generation, &r->e), 0);
+	removed = rig_look(r, s).raised[RIG_SELF];
 	b = rig_join(r, s);
 	assert_int_equal(b.epoch, a.epoch + 1);
 	assert_int_equal(b.generation, a.generation + 1);
 	assert_int_equal(b.fence, a.fence + 2); /* the removal raised it, too */
-	assert_true(b.transaction > a.transaction);
+	assert_true(removed > a.transaction);
+	assert_true(b.transaction > removed);
+	assert_int_equal(rig_look(r, s).raised[RIG_SELF], b.transaction);
 	assert_true(rig_is_member(r, s, RIG_SELF));
 }
 

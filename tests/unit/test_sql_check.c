@@ -233,6 +233,8 @@ PG_TEST(tables__made_anew__are_another_timeline_for_the_same_handle)
 	rig_ends(r, rig_update(r, s, &j, 1, "UPDATE items SET v = 5"), SQL_COMMITTED);
 	rig_run(r, "DROP SCHEMA resex CASCADE");
 	rig_expect(r, r->ops->look(s, &l, &r->e), -ENOENT);
+	rig_ends(r, rig_update(r, s, &j, 2, "UPDATE items SET v = 6"), SQL_FAILED);
+	rig_says(r, "install the tables");
 	rig_run(r, rig_file("etc/cache/schema.sql", schema, sizeof(schema)));
 	rig_run(r, "SELECT resex.admit('cached')");
 	assert_int_not_equal(rig_look(r, s).timeline, timeline);

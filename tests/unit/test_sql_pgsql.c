@@ -181,6 +181,31 @@ PG_TEST(look__after_the_server_crashed__is_lost_and_another_handle_goes_on)
 	rig_ends(r, rig_update(r, s, &j, 1, "UPDATE items SET v = 5"), SQL_COMMITTED);
 }
 
+/* Also from one who raises them by hand, and locks no row before. */
+PG_TEST(update__under_way__keeps_its_rows_as_they_were)
+{
+	static const char *const raises[] = { "UPDATE resex.epoch SET epoch = epoch + 1",
+					      "UPDATE resex.member SET fence = fence + 1" };
+	struct rig_thread t = begin_update(r, "UPDATE items SET v = 5 WHERE id = 1");
+	PGconn *c = other(r, "SET lock_timeout = '100ms'");
+
+	hold_commit(r);
+	rig_begin(&t);
+	wait_for(r, WAITS("wait_event = 'advisory'"));
+	for (size_t i = 0; i < sizeof(raises) / sizeof(raises[0]); i++) {
+		PGresult *said = PQexec(c, raises[i]);
+		const char *state = PQresultErrorField(said, PG_DIAG_SQLSTATE);
+
+		if (!state || strcmp(state, "55P03") != 0)
+			fail_msg("%s does not wait", raises[i]);
+		PQclear(said);
+	}
+	PQfinish(c);
+	rig_run(r, "SELECT pg_advisory_unlock(42)");
+	rig_end(&t);
+	assert_int_equal(t.end, SQL_COMMITTED);
+}
+
 /* --- COMMIT that is refused ----------------------------------------------------------------- */
 
 PG_TEST(commit__a_constraint_that_is_checked_last__is_refused)
