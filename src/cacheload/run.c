@@ -56,6 +56,7 @@ struct run {
 	struct net_address proxy[LOAD_TARGETS_MAX], app[LOAD_TARGETS_MAX];
 	struct client *client;
 	size_t clients;
+	size_t turn; /* whose turn it is to begin */
 	int epoll, signals;
 	int64_t stamp;
 	struct mono started, stopped;
@@ -239,6 +240,7 @@ static void begin_update(struct run *u, struct client *c)
 	}
 	u->updates++;
 	u->updating++;
+	u->turn = (size_t)(c - u->client + 1) % u->clients;
 	u->r->begun++;
 	load_log_begin(u->log, c->begin, c->update, t.thing, t.things);
 	conn_send(conn, now_of(u));
@@ -366,7 +368,8 @@ static void loop(struct run *u)
 		look_whether_over(u);
 		if (u->over && !u->reading && !u->updating)
 			return;
-		for (size_t i = 0; i < u->clients; i++)
+		/* In turn: else the first updaters would do all, when few updates are due. */
+		for (size_t i = u->turn, left = u->clients; left; left--, i = (i + 1) % u->clients)
 			begin_next(u, &u->client[i]);
 		if (u->stamp - tick < TICK_NS)
 			continue;
