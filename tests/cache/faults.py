@@ -10,6 +10,7 @@ schedule hangs on the seed alone, which is printed. Then the faults end, and all
 alone. Exit: 0, 1, or 77 when something is not there (1 when CI=true)."""
 import argparse
 import collections
+import itertools
 import json
 import os
 import random
@@ -34,6 +35,10 @@ FRESH_S, DETECT_S, SQL_S = 0.2, 0.4, 1.0
 # before a connection is tried again (2 s), or an update is resolved (2 s); the longest pause of a host that was removed
 # (8 detect), its join, and a removal with its wait; TCP's own pause before it sends again.
 WELL_S = 2 * SQL_S + 2 + 2 + 10 * DETECT_S + 2 * FRESH_S + 3
+SHORT = (("tcp", True), ("shm", False))
+# 24 rounds: 5 of each kind in each, 9 of those that tcp alone has.
+DEEP = (("tcp", True), ("shm", False), ("tcp", False), ("shm", True))
+ROUNDS = 24
 RULES = ("stale", "backwards", "future", "undone", "torn", "wrong")
 NAMES = ("db", "app1", "app2", "app3", "front1", "front2", "twin")
 
@@ -60,26 +65,40 @@ class Round:
                                        **more.pop("cache", {})), **more)
         self.w.broken = test.o.broken
         self.hands = Hands(self.w, FRESH_S, DETECT_S)
+        self.todo = list(faults)
         self.done, self.missed, self.troubles = [], [], []
         self.log = open(self.top + "/faults.log", "w", buffering=1)
         self.lock = threading.Lock()
         self.stop = threading.Event()
 
-    def lane(self, mine):
-        for f in mine:
-            if self.stop.is_set():
-                return
-            began = time.monotonic()
-            try:
-                good = self.hands.make(f)
-            except Exception as e:  # of the test, too: the run has failed
-                with self.lock:
-                    self.troubles.append("%s: %s" % (f, e if isinstance(e, Failed) else traceback.format_exc()))
-                self.stop.set()
-                return
+    def take(self):
+        """The next fault whose host is free; the next one, if none is. None: there is no more."""
+        with self.lock:
+            free = [f for f in self.todo if not self.hands.by_name[f.host].lock.locked()]
+            f = (free or self.todo or [None])[0]
+            if f:
+                self.todo.remove(f)
+            return f
+
+    def make(self, f):
+        began = time.monotonic()
+        try:
+            good = self.hands.make(f)
+        except Exception as e:  # of the test, too: the run has failed
             with self.lock:
-                (self.done if good else self.missed).append(f)
-                self.log.write("%.3f %.3f %s%s\n" % (began, time.monotonic(), f, "" if good else ": missed"))
+                self.troubles.append("%s: %s" % (f, e if isinstance(e, Failed) else traceback.format_exc()))
+            self.stop.set()
+            return
+        with self.lock:
+            (self.done if good else self.missed).append(f)
+            self.log.write("%.3f %.3f %s%s\n" % (began, time.monotonic(), f, "" if good else ": missed: " + self.hands.why.get(f.host, "")))
+
+    def lane(self):
+        while not self.stop.is_set():
+            f = self.take()
+            if not f:
+                return
+            self.make(f)
 
     def watch(self):
         """Until it is over."""
@@ -90,12 +109,17 @@ class Round:
                 self.stop.set()
 
     def make_faults(self):
-        lanes = [threading.Thread(target=self.lane, args=(self.faults[i::self.lanes],)) for i in range(self.lanes)]
+        lanes = [threading.Thread(target=self.lane) for _ in range(self.lanes)]
         watch = threading.Thread(target=self.watch)
         for t in lanes + [watch]:
             t.start()
         for t in lanes:
             t.join()
+        # A moment that did not come may do so when less happens.
+        again, self.missed = self.missed, []
+        for f in again:
+            if not self.stop.is_set():
+                self.make(f)
         over = self.stop.is_set()
         self.stop.set()
         watch.join()
@@ -105,11 +129,11 @@ class Round:
 
     def load(self, *words):
         """Updates by 6 clients of each application server at once, of the same pages."""
-        return self.w.load(self.w.proxies, "-r", "32", "-u", "18", "-t", "6", "-P", "300",
+        return self.w.load(self.w.proxies, "-r", "96", "-u", "18", "-t", "6", "-P", "300",
                            "-S", str(self.test.seed % 2 ** 31), *words)
 
     def under_load(self, log):
-        p = self.load("-R", str(100 if self.lists else 10), "-T", "86400", *(["-l", self.top + "/replies.log"] if log else []))
+        p = self.load("-R", str(150 if self.lists else 15), "-T", "86400", *(["-l", self.top + "/replies.log"] if log else []))
         try:
             time.sleep(0.5)
             self.make_faults()
@@ -202,7 +226,7 @@ class Test:
     def __init__(self, o, top):
         self.o, self.top, self.build, self.seed = o, top, os.path.abspath(o.build), o.seed
         self.stall = self.build + "/tests/cache/stall.so"
-        self.writes = {}
+        self.writes, self.bounds = {}, {}
         self.counts, self.variants, self.missed = collections.Counter(), collections.Counter(), collections.Counter()
         self.sum = collections.Counter()
         self.well = []
@@ -225,18 +249,28 @@ class Test:
     def kinds(self):
         return [k for k in KINDS if self.o.only in k] if self.o.only else None
 
+    def row(self, i):
+        """(name, transport, lists, faults, lanes) of round i."""
+        deep, each = self.o.deep, self.o.each
+        transport, lists = DEEP[i % 4] if deep else SHORT[i]
+
+        def few(k):  # three of each kind in both rounds together
+            return 3 if KINDS[k][3] == (transport,) else 2 - i % 2
+        n = (lambda k: each) if each else (lambda k: (9 if KINDS[k][3] == (transport,) else 5) if i < ROUNDS else 2) if deep else few
+        return ("%d-%s-%s" % (i + 1, transport, "lists" if lists else "all"), transport, lists,
+                schedule(self.seed, i, n, transport, self.kinds()), 2 if deep else 5)
+
     def plan(self):
-        """(name, transport, lists, faults, lanes) of each round."""
-        if self.o.deep:
-            rows, each, lanes = [("tcp", True), ("shm", False), ("tcp", False), ("shm", True)] * 4, self.o.each or 9, 3
-        else:
-            rows, each, lanes = [("tcp", True), ("shm", False)], self.o.each or 0, 5
-        plan = []
-        for i, (transport, lists) in enumerate(rows):
-            n = (lambda k: each) if each else (lambda k, i=i, t=transport: 3 if KINDS[k][3] == (t,) else 2 - i % 2)
-            faults = schedule(self.seed, i, n, transport, self.kinds())
-            plan.append(("%d-%s-%s" % (i + 1, transport, "lists" if lists else "all"), transport, lists, faults, lanes))
-        return plan
+        n = self.o.rounds or (ROUNDS if self.o.deep else len(SHORT))
+        return [self.row(i) for i in range(n)]
+
+    def more(self):
+        """--deep: until there are enough replies and updates."""
+        i = ROUNDS
+        while self.o.deep and not (self.o.each or self.o.only or self.o.rounds) and i < 3 * ROUNDS and (
+                self.sum["replies"] < 10 ** 7 or self.sum["updates"] < 10 ** 5):
+            yield self.row(i)
+            i += 1
 
     def add(self, round_, r):
         for f in round_.done:
@@ -249,7 +283,7 @@ class Test:
         self.well.append(r["well_s"])
 
     def run_rounds(self):
-        for i, (name, transport, lists, faults, lanes) in enumerate(self.plan()):
+        for i, (name, transport, lists, faults, lanes) in enumerate(itertools.chain(self.plan(), self.more())):
             round_ = Round(self, name, transport, lists, faults, lanes, memory="256m" if lists else "2m")
             r = round_.run(log=i == 0)
             self.add(round_, r)
@@ -274,6 +308,7 @@ class Test:
             say("%s: %d replies (%d hits), %d updates, %d errors; %s" %
                 (b.name, r["replies"], r["hits"], r["updates"], r["errors"],
                  ", ".join("%s %d" % row for row in seen.items())))
+            self.bounds[b.name] = seen
             for k in ("replies", "hits", "updates") + RULES:
                 self.sum[k] += r[k]
             shutil.rmtree(b.w.top, ignore_errors=True)
@@ -291,7 +326,8 @@ class Test:
             raise Failed("fewer than %d of: %s" % (floor, "; ".join(few)))
 
     def result(self):
-        return dict(self.sum, seed=self.seed, faults=dict(self.counts), well_s=[round(x, 2) for x in self.well])
+        return dict(self.sum, seed=self.seed, faults=dict(self.counts), variants={"%s: %s" % kv: n for kv, n in self.variants.items()},
+                    well_s=[round(x, 2) for x in self.well], writes=self.writes, bounds=self.bounds)
 
 
 def options():
@@ -303,6 +339,7 @@ def options():
     p.add_argument("--each", type=int, default=0)
     p.add_argument("--list", action="store_true")
     p.add_argument("--part", default="")
+    p.add_argument("--rounds", type=int, default=None, help="only the first so many")
     p.add_argument("--break", dest="broken", default="", help="FROM|TO: change the check of an update (breaks.py)")
     p.add_argument("--keep", action="store_true")
     p.add_argument("-j", dest="json", action="store_true")

@@ -116,7 +116,7 @@ class FaultWorld(World):
         return prefix + words, {}
 
     def varnish(self, h):
-        return super().varnish(h) + ["-p", "connect_timeout=0.7", "-p", "first_byte_timeout=6",
+        return super().varnish(h) + ["-p", "connect_timeout=0.7", "-p", "first_byte_timeout=2",
                                      "-p", "between_bytes_timeout=3", "-p", "backend_idle_timeout=20"]
 
     def start_database(self):

@@ -58,6 +58,7 @@ class Hands:
     def __init__(self, world, fresh_s, detect_s):
         self.w, self.net, self.fresh, self.detect = world, world.net, fresh_s, detect_s
         self.lease = detect_s + 2 * fresh_s
+        self.why = {}  # a fault at this host was missed
         self.by_name = {h.name: h for h in world.hosts}
 
     def longer(self, draw):
@@ -71,12 +72,17 @@ class Hands:
             if host.info().get("in"):
                 return True
             time.sleep(0.05)
+        self.why[host.name] = "it is no member"
         return False
 
     def held(self, host, name, moment, draw, limit_s=3.0, skips=3):
         s = host.stalls[name]
         s.arm(moment, int(draw * skips), int(limit_s * 1000))
-        return s.wait_held(MOMENT_S)
+        came = s.passed(moment)
+        if s.wait_held(MOMENT_S):
+            return True
+        self.why[host.name] = "%d came to %s" % (s.passed(moment) - came, moment)
+        return False
 
     def make(self, fault):
         """true: it was made. What it did is mended."""
