@@ -11,7 +11,7 @@ static inline int setup(void **state)
 {
 	static struct rig r;
 
-	rig_server.open = 0; /* a test that failed did not close its own */
+	rig_clear();
 	rig_open(&r, "pgsql");
 	rig_run(&r, "ALTER SYSTEM RESET ALL");
 	rig_run(&r, "SELECT pg_reload_conf()");

@@ -458,12 +458,73 @@ static inline void rig_ends(struct rig *r, enum sql_end end, enum sql_end wanted
 	assert_int_equal(end, wanted);
 }
 
+/* An update that another thread runs. */
+struct rig_thread {
+	pthread_t thread;
+	struct rig *r;
+	const struct sql_ops *ops;
+	struct sql *s;
+	struct sql_joined j;
+	uint64_t number;
+	const char *text;
+	uint64_t transaction;
+	enum sql_end end;
+	struct sql_error e;
+};
+
+/* The thread's own: a test that fails does not wait for it, and its stack is then another's. */
+static struct rig_thread rig_running;
+static bool rig_runs;
+
+static inline void *rig_thread_run(void *arg)
+{
+	struct rig_thread *t = arg;
+	struct sql_statement st = { .text = t->text };
+	struct sql_update u = {
+		.name = cache_update_name(t->j.fence, t->number),
+		.epoch = t->j.epoch,
+		.statements = 1,
+		.statement = &st,
+	};
+	uint64_t rows[1];
+
+	t->end = t->ops->update(t->s, &u, &t->transaction, rows, &t->e);
+	return NULL;
+}
+
+static inline void rig_begin(const struct rig_thread *t)
+{
+	assert_false(rig_runs);
+	rig_running = *t;
+	rig_running.ops = t->r->ops;
+	assert_int_equal(pthread_create(&rig_running.thread, NULL, rig_thread_run, &rig_running),
+			 0);
+	rig_runs = true;
+}
+
+static inline void rig_end(struct rig_thread *t)
+{
+	rig_runs = false;
+	assert_int_equal(pthread_join(rig_running.thread, NULL), 0);
+	*t = rig_running;
+}
+
+/* What a test that failed has left. */
+static inline void rig_clear(void)
+{
+	struct rig_thread ended;
+
+	if (rig_runs)
+		rig_end(&ended);
+	rig_server.open = 0;
+}
+
 /* Each backend runs it with a database of its own. */
 static inline void rig_on(const char *backend, void (*run)(struct rig *r))
 {
 	struct rig r;
 
-	rig_server.open = 0; /* a test that failed did not close its own */
+	rig_clear();
 	rig_open(&r, backend);
 	run(&r);
 	rig_close(&r);
@@ -480,45 +541,6 @@ static inline void rig_on(const char *backend, void (*run)(struct rig *r))
 		rig_on("sqlite", name);                                                            \
 	}                                                                                          \
 	static void name(struct rig *r)
-
-/* An update that another thread runs. */
-struct rig_thread {
-	pthread_t thread;
-	struct rig *r;
-	struct sql *s;
-	struct sql_joined j;
-	uint64_t number;
-	const char *text;
-	uint64_t transaction;
-	enum sql_end end;
-	struct sql_error e;
-};
-
-static inline void *rig_thread_run(void *arg)
-{
-	struct rig_thread *t = arg;
-	struct sql_statement st = { .text = t->text };
-	struct sql_update u = {
-		.name = cache_update_name(t->j.fence, t->number),
-		.epoch = t->j.epoch,
-		.statements = 1,
-		.statement = &st,
-	};
-	uint64_t rows[1];
-
-	t->end = t->r->ops->update(t->s, &u, &t->transaction, rows, &t->e);
-	return NULL;
-}
-
-static inline void rig_begin(struct rig_thread *t)
-{
-	assert_int_equal(pthread_create(&t->thread, NULL, rig_thread_run, t), 0);
-}
-
-static inline void rig_end(struct rig_thread *t)
-{
-	assert_int_equal(pthread_join(t->thread, NULL), 0);
-}
 
 static inline int64_t rig_now(void)
 {

@@ -291,7 +291,11 @@ CONTRACT(resolve__again__says_the_same)
 	"UPDATE items SET v = (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "   \
 	"WHERE i < 400000) SELECT count(*) FROM n) WHERE id = 1"
 
-/* Until the update of the thread has locked its rows. */
+/*
+ * Until the update of the thread has locked its rows. PostgreSQL locks the table items for its
+ * statement, which it plans when the check behind which it comes has locked them. (The check's own
+ * lock of the table "member" says too little: it comes before that of the row.)
+ */
 static void wait_until_under_way(struct rig *r)
 {
 	for (int i = 0; i < 2000; i++) {
@@ -299,8 +303,8 @@ static void wait_until_under_way(struct rig *r)
 
 #ifdef HAVE_POSTGRESQL
 		busy = r->pgsql && rig_number(r, "SELECT count(*) FROM pg_locks WHERE mode = "
-						 "'RowShareLock' AND relation = "
-						 "'resex.member'::regclass");
+						 "'RowExclusiveLock' AND relation = "
+						 "'items'::regclass");
 #endif
 #ifdef HAVE_SQLITE
 		if (!r->pgsql) {
