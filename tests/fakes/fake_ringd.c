@@ -32,6 +32,8 @@ struct fake_ringd {
 	int listener, wake;
 	struct connection connection[CONNECTIONS];
 	bool hold, held, stop; /* held: hold, as the thread has seen it */
+	uint64_t kicks;	       /* by the test's side */
+	uint64_t seen;	       /* of these, by the thread */
 	uint32_t accepted, alive, woken;
 	uint64_t answered, left;
 	struct cache_ring_header *newest;
@@ -177,16 +179,19 @@ static struct connection *place(struct fake_ringd *f)
 	return NULL;
 }
 
-static void empty(int fd)
+/* Returns what was in it. */
+static uint64_t empty(int fd)
 {
-	uint64_t n;
+	uint64_t n = 0;
 
 	must(read(fd, &n, sizeof(n)) > 0 || errno == EAGAIN, "read");
+	return n;
 }
 
-/* Sleeps until a request comes, a connection begins or ends, or wake. */
-static void wait_for_any(struct fake_ringd *f)
+/* Sleeps until a request comes, a connection begins or ends, or wake. Returns the kicks. */
+static uint64_t wait_for_any(struct fake_ringd *f)
 {
+	uint64_t kicks = 0;
 	struct pollfd p[2 + 2 * CONNECTIONS] = { { .fd = f->wake, .events = POLLIN },
 						 { .fd = f->listener, .events = POLLIN } };
 
@@ -198,7 +203,7 @@ static void wait_for_any(struct fake_ringd *f)
 	}
 	must(poll(p, 2 + 2 * CONNECTIONS, -1) > 0 || errno == EINTR, "poll");
 	if (p[0].revents)
-		empty(f->wake);
+		kicks = empty(f->wake);
 	for (int i = 0; i < CONNECTIONS; i++) {
 		if (p[3 + 2 * i].revents) {
 			empty(f->connection[i].event);
@@ -209,6 +214,7 @@ static void wait_for_any(struct fake_ringd *f)
 	}
 	if (p[1].revents)
 		welcome(f, place(f));
+	return kicks;
 }
 
 static void *run(void *arg)
@@ -217,14 +223,16 @@ static void *run(void *arg)
 
 	while (!__atomic_load_n(&f->stop, __ATOMIC_SEQ_CST)) {
 		bool hold = __atomic_load_n(&f->hold, __ATOMIC_SEQ_CST);
+		uint64_t kicks = 0;
 
 		__atomic_store_n(&f->held, hold, __ATOMIC_SEQ_CST);
 		if (serve(f))
 			continue;
 		set_sleeps(f, 1);
 		if (!serve(f))
-			wait_for_any(f);
+			kicks = wait_for_any(f);
 		set_sleeps(f, 0);
+		__atomic_add_fetch(&f->seen, kicks, __ATOMIC_SEQ_CST);
 	}
 	return NULL;
 }
@@ -233,6 +241,7 @@ static void kick(struct fake_ringd *f)
 {
 	const uint64_t one = 1;
 
+	f->kicks++;
 	must(write(f->wake, &one, sizeof(one)) == (ssize_t)sizeof(one), "write");
 }
 
@@ -286,10 +295,11 @@ void fake_ringd_stop(struct fake_ringd *f, bool ended)
 void fake_ringd_hold(struct fake_ringd *f, bool hold)
 {
 	__atomic_store_n(&f->hold, hold, __ATOMIC_SEQ_CST);
-	while (__atomic_load_n(&f->held, __ATOMIC_SEQ_CST) != hold) {
-		kick(f);
+	kick(f);
+	/* A kick that it sees later would end a sleep that a test has seen. */
+	while (__atomic_load_n(&f->held, __ATOMIC_SEQ_CST) != hold ||
+	       (hold && __atomic_load_n(&f->seen, __ATOMIC_SEQ_CST) != f->kicks))
 		poll(NULL, 0, 1);
-	}
 }
 
 uint32_t fake_ringd_accepted(const struct fake_ringd *f)
