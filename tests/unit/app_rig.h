@@ -106,7 +106,10 @@ static inline struct rig *rig_three(int64_t detect_ns)
 	struct rig *r = rig_new("aaa");
 
 	for (uint16_t n = 1; n <= CACHED_HOSTS; n++) {
-		r->all->host[n]->conf.cluster.cache.detect_ns = detect_ns;
+		struct cluster_conf *c = &r->all->host[n]->conf.cluster;
+
+		c->cache.detect_ns = detect_ns;
+		c->timeout_ns = PATIENT; /* of a READ, and of an answer */
 		app_start(r, n);
 	}
 	CACHED_UNTIL(r->all, all_in(r, "aaa"));

@@ -385,7 +385,7 @@ PG_TEST(resolve__while_another_host_raises_the_row__counts_both)
 /* More rows than memory should hold. */
 PG_TEST(update__a_statement_with_many_rows__does_not_keep_them)
 {
-	struct sql *s = rig_handle(r, RIG_SELF);
+	struct sql *s = rig_handle_in(r, RIG_SELF, 60 * NS_PER_S);
 	struct sql_joined j = rig_join(r, s);
 
 	rig_ends(r, rig_update(r, s, &j, 1, "SELECT repeat('x', 1000), generate_series(1, 20000)"),
