@@ -76,7 +76,6 @@ static void close_words(struct app *a)
 	store_beat(a, 0);
 	m->is_in = false;
 	m->confirmed = false;
-	m->life++;
 }
 
 static void leave(struct app *a)
@@ -129,7 +128,6 @@ static void join_done(struct job *j)
 	}
 	m->joined = join->joined;
 	m->is_in = true;
-	m->life++;
 	m->joins++;
 	recover_joined(&m->recover, m->joined.timeline, m->joined.generation, m->joined.fence, now);
 	app_say(a, LOG_LVL_INFO, "in the cache: generation %u, epoch %u", m->joined.generation,
@@ -333,12 +331,12 @@ static int run_look(struct job *j, struct sql *s, struct sql_error *e)
 	return rc;
 }
 
-/* R7 f: it found this host a member, in the life that this host has now. */
+/* R7 f: it found this host a member, in the life that this host has now: each has a generation. */
 static bool confirms(const struct app *a, const struct app_look *l)
 {
 	const struct app_member *m = &a->member;
 
-	return m->is_in && l->life == m->life && l->look.timeline == m->joined.timeline &&
+	return m->is_in && l->look.timeline == m->joined.timeline &&
 	       hostset_has(&l->look.members, a->self) &&
 	       l->look.generation[a->self] == m->joined.generation;
 }
@@ -408,7 +406,6 @@ static void begin_look(struct app *a, struct mono now)
 	m->again = false;
 	fresh_look(&m->beat, now);
 	l->began = now;
-	l->life = m->life;
 	l->is_in = m->is_in;
 	l->number = ++m->begun;
 	m->next_look = mono_add(now, a->conf->cluster.cache.fresh_ns / LOOKS);

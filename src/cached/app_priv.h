@@ -50,8 +50,7 @@ struct app_look {
 	struct app *app;
 	struct sql_look look;
 	struct mono began;
-	uint32_t life; /* app_member.life, when it began */
-	bool is_in;    /* as well */
+	bool is_in; /* app_member.is_in, when it began */
 	uint64_t number;
 };
 
@@ -83,7 +82,6 @@ struct app_member {
 	uint64_t *beat_word;
 	bool is_in;	 /* it has joined: the home is open */
 	bool is_leaving; /* app_close */
-	uint32_t life;	 /* + 1 at each join and each leaving */
 	struct sql_joined joined;
 	struct app_look look_job;
 	struct app_join join_job;
