@@ -84,6 +84,31 @@ RIG_TEST(fill__no_such_id__is_not_found)
 	assert_int_equal(r->app[1]->fills.n, 1);
 }
 
+RIG_TEST(fill__an_id_before_any__is_not_found)
+{
+	struct rig *r = *state;
+	struct answer a = { 0 };
+
+	assert_int_equal(app_fill_give_up(r->app[1], 0), APP_NOT_FOUND);
+	app_fill_end(r->app[1], 1, 0, NULL, NULL, answered, &a);
+	assert_int_equal(a.r.end, APP_NOT_FOUND);
+}
+
+/* A home's late answer to a fill of an earlier life is none to one of this life. */
+RIG_TEST(fill__of_a_later_life__has_a_higher_serial)
+{
+	struct rig *r = *state;
+	uint64_t before;
+
+	begin_fill(r, 1, 2, 5);
+	before = fill_serial(&r->app[1]->fills.fill[0]->fill);
+	app_stop(r, 1, false);
+	app_start(r, 1);
+	CACHED_UNTIL(r->all, all_in(r, "aaa"));
+	begin_fill(r, 1, 2, 5);
+	assert_true(fill_serial(&r->app[1]->fills.fill[0]->fill) > before);
+}
+
 RIG_TEST(fill__takes_too_long__is_given_up)
 {
 	struct rig *r = *state;

@@ -40,6 +40,22 @@ static void end_one_look(struct rig *r, uint16_t n)
 	fake_hold(&r->db, n, FAKE_LOOK, true);
 }
 
+static uint32_t saved_fence(const struct rig *r, uint16_t n)
+{
+	struct cached_floors f = { 0 };
+	struct conf_error e = { 0 };
+
+	assert_int_equal(cached_floors_load(&f, r->all->host[n]->conf.state_dir, &e), 0);
+	return f.fence;
+}
+
+static void set_fence(struct rig *r, uint16_t n, uint32_t fence)
+{
+	pthread_mutex_lock(&r->db.lock);
+	r->db.row[n].fence = fence;
+	pthread_mutex_unlock(&r->db.lock);
+}
+
 RIG_TEST(join__the_first_time__opens_the_words_and_beats)
 {
 	struct rig *r = *state;
@@ -123,6 +139,58 @@ TEST_WITH(join__its_numbers_cannot_be_saved__does_not_open, setup_quick, teardow
 	assert_true(word_of(r, 1, 0) == cache_word(generation(r, 1), 0));
 }
 
+/* R7 f: a look that began before the join ended may show a database that never saw the join. */
+RIG_TEST(join__the_database_is_another_one_at_once__does_not_beat)
+{
+	struct rig *r = *state;
+	const struct app_member *m;
+	uint64_t number;
+
+	r->all->log.level = 0;
+	app_stop(r, 1, false);
+	fake_hold(&r->db, 1, FAKE_JOIN, true);
+	app_start(r, 1);
+	m = &r->app[1]->member;
+	CACHED_UNTIL(r->all, fake_waits(&r->db, 1) == 1);
+	fake_hold(&r->db, 1, FAKE_LOOK, true);
+	CACHED_UNTIL(r->all, fake_waits(&r->db, 1) == 2);
+	fake_hold(&r->db, 1, FAKE_JOIN, false);
+	CACHED_UNTIL(r->all, m->is_in);
+	number = m->number;
+	fake_failover(&r->db);
+	end_one_look(r, 1);
+	CACHED_UNTIL(r->all, m->number > number);
+	assert_false(m->confirmed);
+	assert_true(beat_of(r, 1) == 0);
+	fake_hold(&r->db, 1, FAKE_LOOK, false);
+}
+
+/* A look's fence may name updates: after a crash and a failover it is not used again. */
+RIG_TEST(look__of_a_member__keeps_its_fence_on_disk)
+{
+	struct rig *r = *state;
+
+	set_fence(r, 1, 9);
+	CACHED_UNTIL(r->all, saved_fence(r, 1) == 9);
+}
+
+/* It names nothing before it has joined, and joins above. */
+RIG_TEST(look__of_one_that_is_out__keeps_nothing)
+{
+	struct rig *r = *state;
+	uint32_t before = saved_fence(r, 1);
+
+	app_stop(r, 1, false);
+	set_fence(r, 1, 9);
+	fake_hold(&r->db, 1, FAKE_JOIN, true);
+	app_start(r, 1);
+	CACHED_UNTIL(r->all, fake_waits(&r->db, 1) == 1); /* a look has ended */
+	assert_int_equal(saved_fence(r, 1), before);
+	fake_hold(&r->db, 1, FAKE_JOIN, false);
+	CACHED_UNTIL(r->all, app_in(r, 1));
+	assert_int_equal(saved_fence(r, 1), 10);
+}
+
 TEST_WITH(removed__by_another__closes_and_comes_back_as_another_generation, setup_quick, teardown)
 {
 	struct rig *r = *state;
@@ -184,6 +252,15 @@ RIG_TEST(close__its_row_is_removed_and_its_words_are_closed)
 	/* No update waits for it. */
 	assert_int_equal(do_update(r, 1, "item/5", "set 1 5").r.end, APP_OK);
 	assert_int_equal(fake_called(&r->db, 1, FAKE_REMOVE), 0);
+}
+
+RIG_TEST(close__of_the_whole__removes_its_row)
+{
+	struct rig *r = *state;
+
+	app_stop(r, 3, false);
+	assert_true(fake_row(&r->db, 3).there);
+	assert_false(fake_row(&r->db, 3).in);
 }
 
 RIG_TEST(info__is_whole)

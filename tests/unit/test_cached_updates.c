@@ -118,6 +118,56 @@ TEST_WITH(update__a_home_dies_before_its_end__the_slot_is_free_again, setup_quic
 	assert_false(fake_row(&r->db, 3).in);
 }
 
+/* R6 e: the homes see by which transaction its row was raised, and nothing stays pending. */
+RIG_TEST(update__its_updater_dies__ends_when_the_updater_is_removed)
+{
+	struct rig *r = *state;
+	struct answer a;
+
+	r->all->log.level = 0;
+	fake_hold(&r->db, 1, FAKE_UPDATE, true);
+	ask_update(r, 1, "item/5", "set 1 55", &a);
+	CACHED_UNTIL(r->all, fake_called(&r->db, 1, FAKE_UPDATE) == 1);
+	assert_true(r->app[2]->home.actives > 0);
+	fake_down(&r->db, 1, true);
+	fake_hold(&r->db, 1, FAKE_UPDATE, false);
+	app_stop(r, 1, true);
+	for (uint16_t n = 2; n <= 3; n++)
+		r->app[n]->member.recover.conf.detect_ns = QUICK;
+	CACHED_UNTIL(r->all, r->app[2]->home.actives == 0 && r->app[3]->home.actives == 0);
+	assert_false(fake_row(&r->db, 1).in);
+	assert_int_equal(fake_place(&r->db, 1), 0);
+}
+
+/* Its number is another's now: that one's row is not the one by which an update may begin. */
+RIG_TEST(update__another_process_joins_with_its_number__waits_until_it_is_in_again)
+{
+	struct rig *r = *state;
+	struct fake_row *row = &r->db.row[1];
+	struct answer a;
+
+	r->all->log.level = 0;
+	r->all->host[3]->stopped = true;
+	ask_update(r, 1, "item/5", "set 1 55", &a);
+	CACHED_UNTIL(r->all, update_state(&r->app[1]->updates.slot[0].update) == UPDATE_ACKS);
+	fake_hold(&r->db, 1, FAKE_JOIN, true);
+	pthread_mutex_lock(&r->db.lock);
+	r->db.epoch++;
+	row->generation++;
+	row->fence++;
+	row->raised = ++r->db.transaction;
+	pthread_mutex_unlock(&r->db.lock);
+	CACHED_UNTIL(r->all, !r->app[1]->member.is_in);
+	r->all->host[3]->stopped = false;
+	cached_pass(r->all, 200 * NS_PER_MS);
+	assert_int_equal(a.times, 0);
+	assert_int_equal(fake_called(&r->db, 1, FAKE_UPDATE), 0);
+	fake_hold(&r->db, 1, FAKE_JOIN, false);
+	CACHED_UNTIL(r->all, a.times);
+	assert_int_equal(a.r.end, APP_OK);
+	assert_int_equal(fake_place(&r->db, 1), 55);
+}
+
 RIG_TEST(update__its_answer_is_lost_and_it_has_committed__is_done_once)
 {
 	struct rig *r = *state;
@@ -171,6 +221,29 @@ RIG_TEST(update__in_doubt_and_the_database_is_away__waits_for_it)
 	fake_down(&r->db, 1, false);
 	CACHED_UNTIL(r->all, a.times);
 	assert_int_equal(a.r.end, APP_OK);
+}
+
+/* No other host sends anything that would remind it. */
+TEST(update__in_doubt_and_alone__asks_the_database_again)
+{
+	struct rig *r = rig_new("a");
+	struct answer a;
+
+	r->all->log.level = 0;
+	app_start(r, 1);
+	CACHED_UNTIL(r->all, all_in(r, "a"));
+	fake_lose(&r->db, 1, FAKE_LOST_DONE);
+	fake_hold(&r->db, 1, FAKE_RESOLVE, true);
+	ask_update(r, 1, "item/5", "set 1 55", &a);
+	CACHED_UNTIL(r->all, fake_called(&r->db, 1, FAKE_RESOLVE) == 1);
+	fake_down(&r->db, 1, true);
+	fake_hold(&r->db, 1, FAKE_RESOLVE, false);
+	cached_pass(r->all, 100 * NS_PER_MS);
+	assert_int_equal(a.times, 0);
+	fake_down(&r->db, 1, false);
+	CACHED_UNTIL(r->all, a.times);
+	assert_int_equal(a.r.end, APP_OK);
+	rig_free(r);
 }
 
 RIG_TEST(update__a_statement_is_refused__has_no_effect_and_is_told)
