@@ -35,7 +35,7 @@ json() {
 	run "$@"
 	if [ "$code" -ne 0 ]; then bad "exit status $code"
 	elif [ -s "$dir/err" ]; then bad "it spoke on stderr"
-	elif ! python3 -m json.tool "$dir/out" >/dev/null 2>"$dir/err"; then bad "its output is not JSON"
+	elif ! python3 -S -m json.tool "$dir/out" >/dev/null 2>"$dir/err"; then bad "its output is not JSON"
 	fi
 }
 

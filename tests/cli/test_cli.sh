@@ -68,7 +68,7 @@ stop() { # SIGNAL CODE
 
 bulk_capped() { # until FreeMarket has capped the bulk sender
 	for _ in $(seq 100); do
-		resex -j cap-list | python3 -c 'import json, sys
+		resex -j cap-list | python3 -S -c 'import json, sys
 sys.exit(not [g for g in json.load(sys.stdin)["guests"] if g["name"] == "bulk" and g["cap"]])' && return
 		sleep 0.05
 	done

@@ -119,7 +119,7 @@ in_log() { # HOST PATTERN: it comes
 holds() {
 	local expression=$2 n=$3
 	run "$1" "$dir/resex" -s "$dir/$n/sock" -j "${@:4}"
-	python3 -c 'import json, sys
+	python3 -S -c 'import json, sys
 o = json.load(open(sys.argv[1]))
 def of(rows, key, name): return next(r for r in rows if r[key] == name)
 sys.exit(not eval(sys.argv[2]))' "$dir/out" "$expression" || bad "not so: $expression"

@@ -22,7 +22,7 @@ set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 out=${FUZZ_OUT:-$top/build-fuzz}
 CC=${FUZZ_CC:-clang}
-flags="-std=gnu11 -D_GNU_SOURCE= -Werror=implicit-function-declaration -g -O1 -fno-omit-frame-pointer -DFUZZING"
+flags="-std=gnu11 -D_GNU_SOURCE= -Werror=implicit-function-declaration -g1 -O1 -fno-omit-frame-pointer -DFUZZING"
 san="-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 cov="-fprofile-instr-generate -fcoverage-mapping"
 libs="-ljansson -luuid -lisal -lnettle"

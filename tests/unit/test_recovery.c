@@ -14,7 +14,19 @@
 #include "tests/bench/recovery_sim.h"
 #include "tests/unit/tmpdir.h"
 
+/* A detector of races takes ten times as long, and each death runs the same code. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DETECTS_RACES 1
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define DETECTS_RACES 1
+#endif
+#ifdef DETECTS_RACES
+enum { DEATHS = 200 };
+#else
 enum { DEATHS = 1000 };
+#endif
 
 struct rig {
 	struct tmpdir dir;
