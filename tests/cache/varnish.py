@@ -39,6 +39,32 @@ def hit(bed):
 
 
 @test
+def says_how(bed):
+    """X-Cache: how a request was answered."""
+    def says(word, path, *more):
+        said = bed.get(path, *more).all("x-cache")
+        expect(said == [word] * bool(word), "X-Cache says %r" % word, said, path, *more)
+    path = bed.page()
+    bed.on(path, {"headers": [("X-Cache", "hit of another cache")]})
+    for word in ("miss", "hit", "hit"):
+        says(word, path)
+    for answer in ({"registered": False}, {"headers": [("Set-Cookie", "a=b")]}, {"status": "404 Not Found"}):
+        other = bed.page()
+        bed.on(other, answer)
+        for _ in range(2):
+            says("miss; not stored", other)
+    says("pass; not asked", path, [("Cookie", "a=b")])
+    says("pass; not asked", path, (), "DELETE")
+    bed.ring.say("why", 4)
+    says("pass; stale", path)
+    bed.ring.say("why", 1)
+    bed.update()
+    for word in ("miss", "hit"):
+        says(word, path)
+    says("", path, (), "PRI")  # Varnish's own words
+
+
+@test
 def without_tags(bed):
     """An application that gives none: word 0."""
     bed.use(bed.vcl.replace("lookup(req.http.Host + req.url)", "lookup(req.http.Host + req.url, all = true)"))
