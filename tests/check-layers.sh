@@ -90,7 +90,7 @@ src/sql/sqlite*        src/sql/ src/util/ config.h @libc sqlite3.h
 src/sql/*              src/sql/ !src/sql/pgsql.h !src/sql/pgsql_conn.h src/cache/update.h src/util/ config.h @libc
 src/ring/version_text* src/ring/version_text.h src/ring/ring_client.h resex/region_abi.h config.h @pure inttypes.h stdio.h
 src/ring/*             src/ring/ src/util/clock.h resex/cache_ring.h resex/region_abi.h config.h @libc
-src/vmod/*             src/vmod/ src/ring/ring_client.h src/ring/version_text.h src/util/clock.h cache/cache.h vcl.h vsb.h VSC_resex.h vcc_resex_if.h config.h @libc
+src/vmod/*             src/vmod/ src/ring/ring_client.h src/ring/ring_pool.h src/ring/version_text.h src/util/clock.h cache/cache.h vcl.h vsb.h VSC_resex.h vcc_resex_if.h config.h @libc
 src/load/index*        src/load/ src/core/ resex/load_abi.h @pure
 src/load/btf*          src/load/ @pure
 src/load/claim*        src/load/ src/core/ src/shared/record.h resex/guest_abi.h @pure

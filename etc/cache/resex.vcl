@@ -186,8 +186,20 @@ sub resex_leave {
 	}
 }
 
+# X-Cache is for people: how this request was answered (vmod_resex(3)). An application's own goes: its
+# words are not about this cache. Who does not want to say it unsets it in a vcl_deliver of their own,
+# behind this one.
 sub vcl_deliver {
 	call resex_leave;
+	if (obj.hits > 0) {
+		set resp.http.X-Cache = "hit";
+	} else if (pages.why() != "verified") {
+		set resp.http.X-Cache = "pass; " + pages.why();
+	} else if (obj.uncacheable) {
+		set resp.http.X-Cache = "miss; not stored";
+	} else {
+		set resp.http.X-Cache = "miss";
+	}
 }
 
 sub vcl_synth {

@@ -234,7 +234,6 @@ class World:
         vcl += "sub vcl_init { new apps = directors.round_robin(); %s }\n" % " ".join(
             "apps.add_backend(%s);" % n for n in names)
         vcl += "sub vcl_recv { set req.backend_hint = apps.backend(); }\n"
-        vcl += 'sub vcl_deliver { set resp.http.X-Cache = "miss"; if (obj.hits > 0) { set resp.http.X-Cache = "hit"; } }\n'
         with open(TOP + "/etc/cache/resex.vcl") as f:
             rules = f.read()
         old = 'resex.cache("/run/resex-cached/ring.sock", timeout = 50ms)'

@@ -50,6 +50,7 @@ static bool is_gone(const struct api_conn *k)
 static void forget_conn(struct api_conn *k)
 {
 	TAILQ_REMOVE(&k->a->conns, k, all);
+	api_wire_forget(k);
 	bufferevent_decref(k->bev); /* closes the descriptor */
 	free(k);
 }
@@ -76,12 +77,14 @@ static struct bufferevent *on_bufferevent(struct event_base *base, void *arg)
 	struct api_conn *k = calloc(1, sizeof(*k));
 	struct bufferevent *bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
 
-	if (!k || !bev) {
+	if (k && bev) {
+		k->a = a;
+		k->bev = bev;
+	}
+	if (!k || !bev || !api_wire_watch(k)) {
 		free(k);
 		return bev;
 	}
-	k->a = a;
-	k->bev = bev;
 	k->since = a->clock.now(&a->clock);
 	bufferevent_incref(bev);
 	bufferevent_set_max_single_read(bev, READ_ONCE);
@@ -254,6 +257,7 @@ static void on_request(struct evhttp_request *req, void *arg)
 		return;
 	}
 	k->since = a->clock.now(&a->clock);
+	k->served = true;
 	if (!has_good_method(req))
 		api_reply(req, 405,
 			  api_error("method", "no path is served with this method: use GET, POST "

@@ -3,6 +3,7 @@
  * api_priv: what the API's files share.
  *
  *	api.c		connections, their limits, and whether a request is well-formed HTTP
+ *	api_wire.c	what evhttp refuses by itself
  *	api_reply.c	replies, and calls whose reply comes later
  *	api_call.c	the paths: who may, what is asked of app and proxy, and the replies
  *	api_body.c	bodies: JSON -> structs
@@ -36,6 +37,8 @@ struct api_conn {
 	bool known;	       /* peer is filled in */
 	struct api_call *call; /* it waits for its answer */
 	struct mono since;     /* it came, or made its newest request */
+	bool served;	       /* what is put into its output is the reply to a request */
+	bool refused, mends;   /* api_wire.c: evhttp's page is replaced; just now */
 	TAILQ_ENTRY(api_conn) all;
 };
 
@@ -58,6 +61,10 @@ struct api {
 	struct api_calls calls;
 	struct mono logged; /* when a refusal was last logged */
 };
+
+/* api_wire.c. From now on evhttp's own pages become sentences. false: no memory. */
+bool api_wire_watch(struct api_conn *k);
+void api_wire_forget(struct api_conn *k);
 
 /*
  * api_reply.c. Takes o over. NULL: there was no memory for it. close: the connection, after the

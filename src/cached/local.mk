@@ -2,7 +2,7 @@
 noinst_LIBRARIES += libcached.a
 libcached_a_SOURCES = \
 	include/resex/cache_ring.h \
-	src/cached/api.c src/cached/api.h src/cached/api_body.c src/cached/api_body.h src/cached/api_call.c src/cached/api_priv.h src/cached/api_reply.c \
+	src/cached/api.c src/cached/api.h src/cached/api_body.c src/cached/api_body.h src/cached/api_call.c src/cached/api_priv.h src/cached/api_reply.c src/cached/api_wire.c \
 	src/cached/app.c src/cached/app.h src/cached/app_priv.h \
 	src/cached/app_fills.c src/cached/app_member.c src/cached/app_show.c src/cached/app_updates.c src/cached/app_util.c \
 	src/cached/check.c src/cached/check.h \

@@ -5,5 +5,6 @@ libresex_ring_a_SOURCES = \
 	include/resex/cache_ring.h \
 	src/ring/connect.c src/ring/connect.h \
 	src/ring/ring_client.c src/ring/ring_client.h \
+	src/ring/ring_pool.c src/ring/ring_pool.h \
 	src/ring/version_text.c src/ring/version_text.h
 libresex_ring_a_CFLAGS = $(AM_CFLAGS) -fPIC

@@ -7,6 +7,7 @@ libvmod_resex_so_SOURCES = \
 	include/resex/cache_ring.h \
 	src/ring/connect.c src/ring/connect.h \
 	src/ring/ring_client.c src/ring/ring_client.h \
+	src/ring/ring_pool.c src/ring/ring_pool.h \
 	src/ring/version_text.c src/ring/version_text.h \
 	src/util/clock.c src/util/clock.h \
 	src/vmod/task.c src/vmod/task.h \

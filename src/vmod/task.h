@@ -23,7 +23,7 @@ struct vmod_resex_cache {
 	char *name;
 	char *path;
 	int64_t timeout_ns;
-	struct ring_client *client; /* NULL: its VCL is cold */
+	struct ring_client *client; /* of all VCLs with this path; NULL: this one is cold */
 	struct VSC_resex *vsc;
 	struct vsc_seg *seg;
 	int64_t born; /* it is in the hash of what is not verified */

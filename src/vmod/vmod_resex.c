@@ -24,6 +24,7 @@
 #include "vsb.h"
 
 #include "VSC_resex.h"
+#include "src/ring/ring_pool.h"
 #include "src/util/clock.h"
 #include "src/vmod/task.h"
 #include "vcc_resex_if.h"
@@ -261,6 +262,12 @@ VCL_BOOL vmod_cache_storable(VRT_CTX, struct vmod_resex_cache *cache)
 
 /* --- objects --- */
 
+/*
+ * Varnish gives a VMOD no place for what all VCLs of a process share: so this is the one global. It
+ * is used when a VCL becomes warm or cold, never by a request.
+ */
+static struct ring_pool pool = RING_POOL_INIT;
+
 /* Of one VCL: what its events are for. */
 struct list {
 	struct vmod_resex_cache *first;
@@ -332,7 +339,7 @@ VCL_VOID vmod_cache__fini(struct vmod_resex_cache **cache)
 	if (!c)
 		return;
 	CHECK_OBJ(c, CACHE_MAGIC);
-	ring_client_close(c->client);
+	ring_pool_put(&pool, c->client);
 	VSC_resex_Destroy(&c->seg);
 	free(c->name);
 	free(c->path);
@@ -342,7 +349,7 @@ VCL_VOID vmod_cache__fini(struct vmod_resex_cache **cache)
 static int warm(VRT_CTX, struct list *list)
 {
 	for (struct vmod_resex_cache *c = list->first; c; c = c->next) {
-		int rc = ring_client_open(&c->client, c->path);
+		int rc = ring_pool_get(&pool, c->path, &c->client);
 
 		if (rc) {
 			VSB_printf(ctx->msg, "resex: %s: no thread for the ring: %s\n", c->name,
@@ -360,13 +367,13 @@ static int warm(VRT_CTX, struct list *list)
 static void cool(struct list *list)
 {
 	for (struct vmod_resex_cache *c = list->first; c; c = c->next) {
-		ring_client_close(c->client);
+		ring_pool_put(&pool, c->client);
 		c->client = NULL;
 		VRT_VSC_Hide(c->seg);
 	}
 }
 
-/* A cold VCL has no connection: resex-cached has room for a few. */
+/* The connection ends with the last VCL that is warm: resex-cached has room for a few. */
 int vmod_event(VRT_CTX, struct vmod_priv *vcl, enum vcl_event_e e)
 {
 	CHECK_OBJ_NOTNULL(ctx, VRT_CTX_MAGIC);

@@ -36,7 +36,8 @@ counters @ s/^\tt->offered = true;/\t;/
 wrong_settings @ s/timeout >= 1e-6 && //
 wrong_settings @ s/ && timeout <= 10//
 wrong_settings @ s/^\tif (rc) {/\tif (false) {/
-cold @ s/^\t\tring_client_close(c->client);/\t\t;/
+cold @ s/^\t\tring_pool_put(&pool, c->client);/\t\t;/
+many_reloads @ s/ring_pool_get(&pool, c->path, &c->client)/ring_client_open(\&c->client, c->path)/
 misplaced @ s/^\tif (ctx->method & methods)/\tif (true)/
 LIST
 }

@@ -673,8 +673,10 @@ tests_unit_test_sql_update_LDADD = $(SQL_LIBS)
 endif
 
 if CMOCKA
-check_PROGRAMS += tests/unit/test_ring_client tests/unit/test_version_text
-TESTS += tests/unit/test_ring_client tests/unit/test_version_text
+check_PROGRAMS += tests/unit/test_ring_client tests/unit/test_ring_pool tests/unit/test_version_text
+TESTS += tests/unit/test_ring_client tests/unit/test_ring_pool tests/unit/test_version_text
+tests_unit_test_ring_pool_SOURCES = tests/unit/test_ring_pool.c tests/unit/tmpdir.h tests/fakes/fake_ringd.c tests/fakes/fake_ringd.h
+tests_unit_test_ring_pool_LDADD = libresex-ring.a libutil.a $(UNIT_LIBS)
 tests_unit_test_ring_client_SOURCES = tests/unit/test_ring_client.c tests/unit/prop.h tests/unit/tmpdir.h \
 	tests/fakes/fake_ringd.c tests/fakes/fake_ringd.h
 tests_unit_test_ring_client_LDADD = libresex-ring.a libutil.a $(UNIT_LIBS)
