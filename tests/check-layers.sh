@@ -28,6 +28,7 @@ include/resex/load_abi.h resex/region_abi.h @pure
 include/resex/guest_abi.h resex/load_abi.h @pure
 include/resex/loadmon_abi.h resex/load_abi.h linux/ sys/ioctl.h @pure
 include/resex/region_abi.h linux/ @pure
+include/resex/cache_ring.h resex/region_abi.h @pure
 include/resex/*        @pure
 policies/*             policies/ resex/policy.h src/core/ @pure
 src/util/conf*         src/util/ src/core/ resex/exit.h config.h @libc jansson.h
@@ -83,12 +84,15 @@ src/cached/main*       src/cached/api.h src/cached/check.h src/cached/options.h 
 src/cached/events*     src/cached/events.h src/core/units.h src/util/clock.h src/util/utf8.h @libc
 src/cached/listen*     src/cached/listen.h src/util/conf.h @libc
 src/cached/proxy*      src/cached/proxy.h src/cached/node.h src/cached/ring.h src/cache/fresh.h src/cache/hit.h src/cache/place.h @libc jansson.h
-src/cached/ring*       src/cached/ring.h src/cached/listen.h resex/cache_ring.h src/util/ @libc event2/
+src/cached/life*       src/cached/life.h @libc
+src/cached/ring_view*  src/cached/ring_view.h src/core/hostset.h src/core/units.h resex/cache_ring.h config.h @libc
+src/cached/ring*       src/cached/ring.h src/cached/ring_view.h src/cached/listen.h src/core/hostset.h src/core/units.h resex/cache_ring.h src/util/ @libc event2/
 src/cached/options*    src/cached/options.h src/util/cmdline.h src/util/log.h resex/exit.h config.h @libc
 src/sql/pgsql*         src/sql/ src/util/ config.h @libc libpq-fe.h
 src/sql/sqlite*        src/sql/ src/util/ config.h @libc sqlite3.h
 src/sql/*              src/sql/ !src/sql/pgsql.h !src/sql/pgsql_conn.h src/cache/update.h src/util/ config.h @libc
-src/ring/version_text* src/ring/version_text.h src/ring/ring_client.h resex/region_abi.h config.h @pure inttypes.h stdio.h
+src/ring/version_text* src/ring/version_text.h src/ring/ring_client.h resex/region_abi.h config.h @pure
+src/ring/direct*       src/ring/direct.h src/cache/fresh.h src/cache/place.h src/core/hostset.h src/util/clock.h resex/cache_ring.h config.h @libc
 src/ring/*             src/ring/ src/util/clock.h resex/cache_ring.h resex/region_abi.h config.h @libc
 src/vmod/*             src/vmod/ src/ring/ring_client.h src/ring/ring_pool.h src/ring/version_text.h src/util/clock.h cache/cache.h vcl.h vsb.h VSC_resex.h vcc_resex_if.h config.h @libc
 src/load/index*        src/load/ src/core/ resex/load_abi.h @pure
@@ -403,6 +407,8 @@ src/cached/proxy_plant.c|#include "src/cached/app.h"|may not include src/cached/
 src/cached/proxy_plant.c|#include "src/sql/sql.h"|may not include src/sql/sql.h
 src/cached/ring_plant.c|#include "src/cached/proxy.h"|may not include src/cached/proxy.h
 src/cached/ring_plant.c|#include "src/cache/hit.h"|may not include src/cache/hit.h
+src/cached/ring_view_plant.c|#include "src/cached/ring.h"|may not include src/cached/ring.h
+src/cached/life_plant.c|#include "src/cached/node.h"|may not include src/cached/node.h
 src/conf/cluster_cached_plant.c|#include "src/cached/conf.h"|may not include src/cached/conf.h
 src/peek/plant.c|#include "src/cluster/cluster.h"|may not include src/cluster/cluster.h
 src/peek/plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h
@@ -479,6 +485,8 @@ src/sql/sqlite_plant.c|nanosleep(&t, NULL);|may not call nanosleep
 src/cache/plant.c|#include "src/sql/sql.h"|may not include src/sql/sql.h
 src/ring/plant.c|#include "src/transport/transport.h"|may not include src/transport/transport.h
 src/ring/plant.c|#include "src/cached/proxy.h"|may not include src/cached/proxy.h
+src/ring/plant.c|#include "src/cache/fresh.h"|may not include src/cache/fresh.h
+src/ring/direct_plant.c|#include "src/cache/home.h"|may not include src/cache/home.h
 src/ring/version_text_plant.c|#include <sys/socket.h>|may not include <sys/socket.h>
 src/vmod/plant.c|#include "src/ring/connect.h"|may not include src/ring/connect.h
 src/vmod/plant.c|#include "src/cached/proxy.h"|may not include src/cached/proxy.h

@@ -22,6 +22,23 @@
  *
  * The answer holds for a READ that was posted after the request was asked, and that completed
  * while the home's evidence was fresh (src/cache/fresh.h).
+ *
+ * Where a home is a process of this machine (transport shm), the client can READ its words itself,
+ * and needs neither a slot nor the server. Behind the hello the server sends struct
+ * cache_ring_file, each with one descriptor: once the *view*, which the server alone writes: the
+ * evidence of all homes; then, of each home and again for each new link to it, the part VERSIONS
+ * of its region (region_abi.h). All of them can be mapped for reading alone, and keep their size.
+ *
+ * A request without a slot, of a client whose clock is that of the view:
+ *
+ *	its home and word are those of src/cache/place.h, among the homes whose evidence holds
+ *	it has mapped that home's part, of the link of the evidence
+ *	it reads, in this order: the word; the life of the home; its own clock; until; the link
+ *	the word is not 0, the home lives, the link is the same, and the clock is before until
+ *
+ * If one of these is not so, it asks by a slot. Why the life is read: the memory outlives its
+ * process. The home may have come back as another process, to which alone updates are then told.
+ * Its evidence is kept until the server notices that.
  */
 #ifndef RESEX_CACHE_RING_H
 #define RESEX_CACHE_RING_H
@@ -29,10 +46,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "resex/region_abi.h"
+
 #define CACHE_RING_MAGIC 0x474e524558534552ull /* "RESXERNG" */
 
 enum {
-	CACHE_RING_VERSION = 1,
+	CACHE_RING_VERSION = 2,
 	CACHE_RING_SLOTS_MAX = 1024, /* a multiple of 64 */
 	CACHE_RING_HEADER = 4096,    /* bytes before slot 0 */
 };
@@ -81,7 +100,8 @@ struct cache_ring_header {
 	uint32_t ended;	 /* 1: the server is going; ask no more */
 	/* Written by the client alone, for people: resex cache-list. */
 	uint64_t hits, misses, passes, stored, refused;
-	uint64_t reserved[7];
+	uint64_t direct; /* verified without a slot */
+	uint64_t reserved[6];
 	uint64_t asked[CACHE_RING_SLOTS_MAX / 64]; /* bit i % 64 of word i / 64: slot i */
 };
 
@@ -90,6 +110,46 @@ struct cache_ring_hello {
 	uint32_t version;
 	uint32_t bytes; /* of the memory: CACHE_RING_HEADER + 64 * slots */
 };
+
+#define CACHE_RING_FILE_MAGIC 0x454c494658534552ull /* "RESXFILE" */
+#define CACHE_RING_VIEW_MAGIC 0x5745495658534552ull /* "RESXVIEW" */
+
+/* With one descriptor. */
+struct cache_ring_file {
+	uint64_t magic;
+	uint32_t host; /* whose part VERSIONS it is; 0: it is the view */
+	uint32_t link; /* of the server to that host; never the same again */
+};
+
+/* What the server knows of a home, renewed while it is a member. */
+struct cache_ring_evidence {
+	int64_t until_ns; /* a READ that completes before may be used */
+	uint32_t link;	  /* on which it holds; 0: none. Changed while until_ns is 0 */
+	uint32_t reserved;
+};
+
+struct cache_ring_view {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t words; /* of each home */
+	/*
+	 * The time namespace of the server, as stat(2) of /proc/self/ns/time gives it: device and
+	 * inode. In another one CLOCK_BOOTTIME is another clock.
+	 */
+	uint64_t clock[2];
+	uint64_t homes[REGION_HOSTS_MAX / 64]; /* host h: bit (h - 1) % 64 of word (h - 1) / 64 */
+	struct cache_ring_evidence home[REGION_HOSTS_MAX + 1]; /* by number */
+};
+
+/*
+ * Of the word at REGION_CACHE_LIFE: does the process live that marks these words? It is a robust
+ * futex of that process (src/cached/life.h). The kernel changes it when the process ends, before
+ * another one can have its place.
+ */
+static inline int cache_ring_lives(uint64_t life)
+{
+	return (life & 0x3fffffff) != 0 && !(life & 0x40000000); /* FUTEX_OWNER_DIED */
+}
 
 /*
  * The key of a page, from the text that names it: that of resex_cache(3). Two texts of one key
@@ -110,5 +170,6 @@ static inline uint64_t cache_ring_key(const void *text, size_t len)
 
 _Static_assert(sizeof(struct cache_ring_slot) == 64, "slot");
 _Static_assert(sizeof(struct cache_ring_header) <= CACHE_RING_HEADER, "header");
+_Static_assert(sizeof(struct cache_ring_evidence) == 16, "evidence");
 
 #endif

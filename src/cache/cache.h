@@ -23,7 +23,7 @@
  * Place in the code. Each has its name there, and can be broken there (broken.h).
  *	fill.c      R2 a and j, R7 l. Its owner begins its transaction when fill_state says so
  *	fresh.c     R7 f to l
- *	hit.c       R7 j and l
+ *	hit.c       R7 j and l; beside it src/ring/direct.c, by fresh_holds
  *	home.c      R1 a to d and f, R2 b to i, R3, R4 c, R6 b and c, R7 c and d
  *	home_ack.c  R4 b
  *	recover.c   R6 a and e, R7 e. Its owner raises the rows

@@ -71,7 +71,7 @@ static void forget(struct fresh *f)
 
 bool fresh_covers(const struct fresh *f, uint32_t link, struct mono completed)
 {
-	return link != 0 && link == f->link && completed.ns < f->until.ns; /* R7 j */
+	return fresh_holds(f->link, f->until, link, completed);
 }
 
 int64_t fresh_wait_ns(int64_t fresh_ns, uint32_t drift_ppm)

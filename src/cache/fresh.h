@@ -65,6 +65,16 @@ void fresh_step(struct fresh *f, const struct step_event *ev, struct mono now,
 /* When it needs a STEP_TICK. INT64_MAX: not before another event. */
 struct mono fresh_due(const struct fresh *f);
 /*
+ * R7 j and l, for all that READ words: the evidence is of a link and ends at until; the READ was on
+ * link and had completed before that time, by the clock of the evidence.
+ */
+static inline bool fresh_holds(uint32_t of_link, struct mono until, uint32_t link,
+			       struct mono completed)
+{
+	return link != 0 && link == of_link && completed.ns < until.ns;
+}
+
+/*
  * May a READ of the home's words be used that was posted on this link? completed: the proxy's
  * clock, read after the result came.
  */

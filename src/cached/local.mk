@@ -10,12 +10,13 @@ libcached_a_SOURCES = \
 	src/cached/events.c src/cached/events.h \
 	src/cached/floors.c \
 	src/cached/jobs.c src/cached/jobs.h \
+	src/cached/life.c src/cached/life.h \
 	src/cached/listen.c src/cached/listen.h \
 	src/cached/node.c src/cached/node.h \
 	src/cached/options.c src/cached/options.h \
 	src/cached/outbox.c src/cached/outbox.h \
 	src/cached/proxy.c src/cached/proxy.h \
-	src/cached/ring.c src/cached/ring.h \
+	src/cached/ring.c src/cached/ring.h src/cached/ring_view.c src/cached/ring_view.h \
 	src/cached/snapshot.c src/cached/snapshot.h \
 	src/cached/tag.c src/cached/tag.h \
 	src/cached/watch.c src/cached/watch.h

@@ -341,6 +341,11 @@ uint32_t node_link(const struct node *n, uint16_t host)
 	return transport_link(n->t, host);
 }
 
+int node_share(const struct node *n, uint16_t host, int *fd)
+{
+	return transport_share(n->t, host, fd);
+}
+
 /* --- opening ----------------------------------------------------------------------- */
 
 /* What this host serves: a proxy nothing but a header. */

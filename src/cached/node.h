@@ -71,5 +71,7 @@ uint64_t node_generation(const struct node *n);
 void *node_part(struct node *n, enum transport_part part);
 /* The number of the link to host; 0: it is down. */
 uint32_t node_link(const struct node *n, uint16_t host);
+/* As transport_share. */
+int node_share(const struct node *n, uint16_t host, int *fd);
 
 #endif

@@ -5,6 +5,8 @@
  *	ring.c asked -> place_find over the homes that are fresh now -> HIT_ASK -> hit.c
  *	hit.c        -> hit_take -> cached_ring_answer
  *
+ *	fresh.c      -> share -> cached_ring_evidence: clients READ by themselves where they can
+ *
  * The evidence of each home is a step function of its own (fresh.h), in the background.
  */
 #include "src/cached/proxy.h"
@@ -21,6 +23,13 @@ _Static_assert((int)HIT_READS + 2 <= (int)TRANSPORT_DEPTH, "a beat and a questio
 
 enum { CHECKS = 8, WHYS = CACHE_RING_BUSY + 1 };
 
+/* What the clients of the ring know of a home. */
+struct shared {
+	struct proxy *p;
+	uint16_t host;
+	uint32_t link; /* whose memory they have; 0: none */
+};
+
 struct proxy {
 	struct node *node;
 	const struct cached_conf *conf;
@@ -31,6 +40,7 @@ struct proxy {
 	struct hit hit;
 	void *block;
 	struct cached_ring *ring;
+	struct shared shared[HIT_HOSTS];
 	uint64_t lookups;
 	uint64_t by_why[WHYS];
 };
@@ -92,6 +102,35 @@ static void answered(void *owner)
 	}
 }
 
+/* --- what clients READ themselves ------------------------------------------------------------- */
+
+/*
+ * After each step of the evidence. A home that is on another machine has no memory to share: its
+ * evidence is there all the same, so that all choose the same homes.
+ */
+static void share(void *owner)
+{
+	struct shared *s = owner;
+	struct proxy *p = s->p;
+	const struct fresh *f = &p->fresh[s->host];
+	uint32_t link = !f->cut && f->link == node_link(p->node, s->host) ? f->link : 0;
+	int fd;
+
+	if (!p->ring)
+		return;
+	if (link && link != s->link && !node_share(p->node, s->host, &fd)) {
+		s->link = link;
+		cached_ring_home(p->ring, s->host, link, fd);
+	}
+	cached_ring_evidence(p->ring, s->host, link, f->until);
+}
+
+static void share_all(struct proxy *p)
+{
+	for (uint16_t h = hostset_next(&p->homes, 0); h; h = hostset_next(&p->homes, h))
+		share(&p->shared[h]);
+}
+
 /* --- step functions --------------------------------------------------------------------------- */
 
 static void step_fresh(void *state, const struct step_event *ev, struct mono now,
@@ -129,14 +168,18 @@ static int add_home(struct proxy *p, uint16_t host)
 				.check_ns = check_ns > NS_PER_MS ? check_ns : NS_PER_MS,
 				.ask_ns = fresh_ns,
 				.drift_ppm = (uint32_t)p->conf->cluster.drift };
-	struct node_user u = {
-		.state = &p->fresh[host], .step = step_fresh, .due = due_fresh, .tags = FRESH_TAGS
-	};
+	struct node_user u = { .state = &p->fresh[host],
+			       .step = step_fresh,
+			       .due = due_fresh,
+			       .after = share,
+			       .owner = &p->shared[host],
+			       .tags = FRESH_TAGS };
 
 	c.tag = u.tag = node_tags(p->node, FRESH_TAGS);
 	if (!u.tag)
 		return -ENOSPC;
 	fresh_init(&p->fresh[host], &c);
+	p->shared[host] = (struct shared){ .p = p, .host = host };
 	p->evidence[host] = &p->fresh[host];
 	hostset_set(&p->homes, host, true);
 	return node_add(p->node, &u);
@@ -193,10 +236,11 @@ static int open_steps(struct proxy *p, struct conf_error *e)
 int proxy_open(struct proxy **out, struct node *n, const struct cached_conf *c,
 	       struct event_base *base, struct log *log, struct conf_error *e)
 {
-	const struct cached_ring_conf rc = { .path = c->ring,
-					     .group = c->ring_group,
-					     .slots = (uint32_t)c->ring_slots,
-					     .clients = (uint32_t)c->ring_clients };
+	struct cached_ring_conf rc = { .path = c->ring,
+				       .group = c->ring_group,
+				       .slots = (uint32_t)c->ring_slots,
+				       .clients = (uint32_t)c->ring_clients,
+				       .words = (uint32_t)c->cluster.cache.words };
 	struct proxy *p = calloc(1, sizeof(*p));
 	int ret;
 
@@ -209,13 +253,16 @@ int proxy_open(struct proxy **out, struct node *n, const struct cached_conf *c,
 	p->opened = node_now(n);
 	ret = open_steps(p, e);
 	/* Last: before, nobody could be answered. */
+	rc.homes = p->homes;
 	if (!ret)
 		ret = cached_ring_open(&p->ring, &rc, base, log, asked, p, e);
-	if (ret)
+	if (ret) {
 		proxy_close(p);
-	else
-		*out = p;
-	return ret;
+		return ret;
+	}
+	share_all(p);
+	*out = p;
+	return 0;
 }
 
 void proxy_close(struct proxy *p)
@@ -291,6 +338,7 @@ static json_t *client(const struct cached_ring_seen *s)
 		{ "asked", s->asked },	     { "answered", s->answered }, { "left", s->left },
 		{ "bad", s->bad },	     { "hits", s->hits },	  { "misses", s->misses },
 		{ "passes", s->passes },     { "stored", s->stored },	  { "refused", s->refused },
+		{ "direct", s->direct },
 	};
 	json_t *o = json_object();
 	bool good = o != NULL;

@@ -4,6 +4,7 @@
  *
  *	eventfd -> serve: take the bits of asked -> look at each slot -> asked() of the owner
  *	owner   -> cached_ring_answer -> the slot, and its futex
+ *	owner   -> cached_ring_home, _evidence -> ring_view.c, and files to all clients
  *
  * While a client is served, header.sleeps is 0, and its requests cost it no system call.
  */
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #include "src/cached/listen.h"
+#include "src/cached/ring_view.h"
 #include "src/util/clock.h"
 
 enum {
@@ -30,6 +32,7 @@ enum {
 	CLIENT_BITS = 6,
 	ROUNDS = 16, /* in a row for one client: then the others and the loop have a turn */
 	BITMAP = CACHE_RING_SLOTS_MAX / 64,
+	FILES_MAX = 2, /* in one message */
 };
 
 _Static_assert(1 << SLOT_BITS >= CACHE_RING_SLOTS_MAX, "a slot's number has room in an id");
@@ -46,6 +49,8 @@ struct client {
 	struct cache_ring_header *header; /* shared: the client writes here, too; NULL: it left */
 	struct cache_ring_slot *slot;
 	uint64_t pending[BITMAP]; /* slots whose request is not answered */
+	/* The link of each home's file that it got; [0]: it has the view. */
+	uint32_t sent[REGION_HOSTS_MAX + 1];
 	uint64_t asked, answered, left, bad;
 };
 
@@ -60,6 +65,7 @@ struct cached_ring {
 	struct evconnlistener *listener;
 	struct event *second;
 	struct client *client[CACHED_RING_CLIENTS_MAX];
+	struct ring_view view;
 	uint64_t serials; /* connections so far */
 	uint64_t refused;
 	struct mono logged; /* when a refusal was last logged */
@@ -292,29 +298,59 @@ static int make_memory(struct client *c)
 	return fd;
 }
 
-/* One message fits the empty buffer of a new socket. If it does not, do not wait. */
+/* n: 1 .. FILES_MAX descriptors. Does not wait: -EIO, also if there is no room. */
+static int send_files(const struct client *c, void *message, size_t len, const int *fds, size_t n)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(FILES_MAX * sizeof(int))];
+	} control = { 0 };
+	struct iovec iov = { .iov_base = message, .iov_len = len };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = control.room,
+			    .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
+	struct cmsghdr *cm = CMSG_FIRSTHDR(&m);
+
+	cm->cmsg_level = SOL_SOCKET;
+	cm->cmsg_type = SCM_RIGHTS;
+	cm->cmsg_len = CMSG_LEN(n * sizeof(int));
+	memcpy(CMSG_DATA(cm), fds, n * sizeof(int));
+	return sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)len ? 0 : -EIO;
+}
+
+/* One message fits the empty buffer of a new socket. */
 static int send_hello(const struct client *c, int memory)
 {
 	struct cache_ring_hello hello = { .magic = CACHE_RING_MAGIC,
 					  .version = CACHE_RING_VERSION,
 					  .bytes = (uint32_t)bytes_of(c->r) };
-	const int fds[] = { memory, c->wake };
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(fds))];
-	} control = { 0 };
-	struct iovec iov = { .iov_base = &hello, .iov_len = sizeof(hello) };
-	struct msghdr m = { .msg_iov = &iov,
-			    .msg_iovlen = 1,
-			    .msg_control = control.room,
-			    .msg_controllen = sizeof(control.room) };
-	struct cmsghdr *cm = CMSG_FIRSTHDR(&m);
+	const int fds[FILES_MAX] = { memory, c->wake };
 
-	cm->cmsg_level = SOL_SOCKET;
-	cm->cmsg_type = SCM_RIGHTS;
-	cm->cmsg_len = CMSG_LEN(sizeof(fds));
-	memcpy(CMSG_DATA(cm), fds, sizeof(fds));
-	return sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(hello) ? 0 : -EIO;
+	return send_files(c, &hello, sizeof(hello), fds, FILES_MAX);
+}
+
+/* What the client does not have yet of a home; 0: of the view. Without room, later. */
+static void send_home(struct client *c, uint16_t host)
+{
+	const struct ring_view *v = &c->r->view;
+	struct cache_ring_file f;
+	int fd = v->mem && c->header ? ring_view_file(v, host, &f) : -1;
+	uint32_t link = host && fd >= 0 ? f.link : 1;
+
+	if (fd < 0 || c->sent[host] == link)
+		return;
+	/* The view first: without it, nothing else is of use. */
+	if ((!host || c->sent[0]) && !send_files(c, &f, sizeof(f), &fd, 1))
+		c->sent[host] = link;
+}
+
+static void send_homes(struct client *c)
+{
+	send_home(c, 0);
+	for (uint16_t h = hostset_next(&c->r->conf.homes, 0); h;
+	     h = hostset_next(&c->r->conf.homes, h))
+		send_home(c, h);
 }
 
 /* Edge-triggered: the count of the eventfd is never read. */
@@ -401,6 +437,7 @@ static void accept_client(struct cached_ring *r, int fd, const struct listen_pee
 		drop(c);
 		return;
 	}
+	send_homes(c);
 	log_msg(r->log, LOG_LVL_DEBUG, "ring: process %d of user %u has come", (int)p->pid, p->uid);
 }
 
@@ -444,6 +481,12 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 
 /* --- the whole ------------------------------------------------------------------------------ */
 
+static int start_view(struct cached_ring *r)
+{
+	r->view.fd = -1;
+	return r->conf.words ? ring_view_open(&r->view, &r->conf.homes, r->conf.words) : 0;
+}
+
 static int start(struct cached_ring *r, int fd)
 {
 	r->second = evtimer_new(r->base, on_second, r);
@@ -473,7 +516,8 @@ int cached_ring_open(struct cached_ring **out, const struct cached_ring_conf *c,
 		conf_error_set(e, RESEX_FAILURE, "no memory for rings");
 		return -ENOMEM;
 	}
-	r->conf = (struct cached_ring_conf){ .slots = c->slots, .clients = c->clients };
+	r->conf = *c;
+	r->conf.path = r->conf.group = NULL;
 	r->base = base;
 	r->log = log;
 	r->on_asked = asked;
@@ -484,7 +528,7 @@ int cached_ring_open(struct cached_ring **out, const struct cached_ring_conf *c,
 		return fd;
 	}
 	strcpy(r->path, c->path); /* listen_unix has checked its length */
-	if (start(r, fd)) {
+	if (start_view(r) || start(r, fd)) {
 		close(fd);
 		conf_error_set(e, RESEX_FAILURE, "no memory for rings");
 		cached_ring_close(r);
@@ -524,7 +568,39 @@ void cached_ring_close(struct cached_ring *r)
 	if (r->second)
 		event_free(r->second);
 	unlink(r->path);
+	if (r->view.mem)
+		ring_view_close(&r->view);
 	free(r);
+}
+
+/* --- homes that clients READ themselves ----------------------------------------------------- */
+
+static void tell(struct cached_ring *r, uint16_t host)
+{
+	for (uint32_t i = 0; i < CACHED_RING_CLIENTS_MAX; i++) {
+		if (!r->client[i])
+			continue;
+		send_home(r->client[i], 0);
+		send_home(r->client[i], host);
+	}
+}
+
+void cached_ring_home(struct cached_ring *r, uint16_t host, uint32_t link, int fd)
+{
+	if (!r->view.mem || !hostset_has(&r->conf.homes, host)) {
+		close(fd);
+		return;
+	}
+	ring_view_home(&r->view, host, link, fd);
+	tell(r, host);
+}
+
+void cached_ring_evidence(struct cached_ring *r, uint16_t host, uint32_t link, struct mono until)
+{
+	if (!r->view.mem || !hostset_has(&r->conf.homes, host))
+		return;
+	ring_view_put(&r->view, host, link, until);
+	tell(r, host);
 }
 
 uint32_t cached_ring_clients(const struct cached_ring *r,
@@ -552,6 +628,7 @@ uint32_t cached_ring_clients(const struct cached_ring *r,
 		s->passes = __atomic_load_n(&c->header->passes, __ATOMIC_RELAXED);
 		s->stored = __atomic_load_n(&c->header->stored, __ATOMIC_RELAXED);
 		s->refused = __atomic_load_n(&c->header->refused, __ATOMIC_RELAXED);
+		s->direct = __atomic_load_n(&c->header->direct, __ATOMIC_RELAXED);
 	}
 	return n;
 }

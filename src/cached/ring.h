@@ -14,6 +14,8 @@
 #include <sys/types.h>
 
 #include "resex/cache_ring.h"
+#include "src/core/hostset.h"
+#include "src/core/units.h"
 #include "src/util/conf.h"
 #include "src/util/log.h"
 
@@ -25,6 +27,9 @@ struct cached_ring_conf {
 	const char *path, *group; /* group "": root and this user alone */
 	uint32_t slots;		  /* of each client: a multiple of 64, <= CACHE_RING_SLOTS_MAX */
 	uint32_t clients;	  /* 1 .. CACHED_RING_CLIENTS_MAX */
+	/* What the view says. words 0: there is none, and each request takes a slot. */
+	struct hostset homes;
+	uint32_t words; /* of each home, <= REGION_CACHE_WORDS_MAX */
 };
 
 struct cached_ring_request {
@@ -52,7 +57,15 @@ void cached_ring_close(struct cached_ring *r);
 /* Each request once. If its client is gone, this does nothing. */
 void cached_ring_answer(struct cached_ring *r, uint64_t id, const struct cached_ring_answer *a);
 
-/* For people. The five counters are what the client wrote: they may be any. */
+/*
+ * Clients may READ this home's words themselves: fd is of its part VERSIONS, on this link, which is
+ * newer than those before. fd is the ring's from here.
+ */
+void cached_ring_home(struct cached_ring *r, uint16_t host, uint32_t link, int fd);
+/* The evidence of a home (fresh.h). link 0: there is none. Often: it also sends what was not. */
+void cached_ring_evidence(struct cached_ring *r, uint16_t host, uint32_t link, struct mono until);
+
+/* For people. The six counters are what the client wrote: they may be any. */
 struct cached_ring_seen {
 	pid_t pid;
 	uid_t uid;
@@ -60,7 +73,7 @@ struct cached_ring_seen {
 	uint64_t asked, answered;
 	uint64_t left; /* answers that nobody waited for any more */
 	uint64_t bad;  /* requests that are none, and bits of slots without a request */
-	uint64_t hits, misses, passes, stored, refused;
+	uint64_t hits, misses, passes, stored, refused, direct;
 };
 
 /* At most CACHED_RING_CLIENTS_MAX. Returns how many there are. */

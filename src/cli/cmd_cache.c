@@ -86,7 +86,8 @@ static const struct {
 		{ "FRESH", "fresh", 1 }, { "FOR-MS", "fresh_ms", 0 }, { 0 } } },
 	{ "clients", {
 		{ "CLIENT", "pid", 0 }, { "USER", "user", 0 }, { "WAITING", "waiting", 0 },
-		{ "ASKED", "asked", 0 }, { "HITS", "hits", 0 }, { "MISSES", "misses", 0 },
+		{ "ASKED", "asked", 0 }, { "DIRECT", "direct", 0 }, { "HITS", "hits", 0 },
+		{ "MISSES", "misses", 0 },
 		{ "PASSES", "passes", 0 }, { "STORED", "stored", 0 },
 		{ "NOT-STORED", "refused", 0 }, { "BAD", "bad", 0 }, { 0 } } },
 	/* clang-format on */

@@ -40,8 +40,8 @@ static void close_all(const int *fd, size_t n)
 			close(fd[i]);
 }
 
-/* The kernel has opened the files that had room. If their number is wrong, close them. */
-static void take_files(struct msghdr *m, int file[FILES])
+/* The kernel has opened the files that had room. If they are not `files`, close them. */
+static void take_files(struct msghdr *m, int *file, size_t files)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -50,21 +50,21 @@ static void take_files(struct msghdr *m, int file[FILES])
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || n > FILES + 1)
 			continue;
 		memcpy(fd, CMSG_DATA(c), n * sizeof(int));
-		if (n == FILES && file[0] < 0)
-			memcpy(file, fd, sizeof(fd[0]) * FILES);
+		if (n == files && file[0] < 0)
+			memcpy(file, fd, sizeof(fd[0]) * files);
 		else
 			close_all(fd, n);
 	}
 }
 
-/* The hello as it came; file: -1 where none did. 0 or -errno. */
-static int receive(int sock, struct cache_ring_hello *hello, int file[FILES])
+/* A message as it came; file: -1 where none did. 0 or -errno. */
+static int receive(int sock, void *message, size_t len, int *file, size_t files)
 {
 	union {
 		struct cmsghdr align;
 		char room[CMSG_SPACE((FILES + 1) * sizeof(int))]; /* one too many is seen */
 	} control;
-	struct iovec iov = { .iov_base = hello, .iov_len = sizeof(*hello) };
+	struct iovec iov = { .iov_base = message, .iov_len = len };
 	struct msghdr m = { .msg_iov = &iov,
 			    .msg_iovlen = 1,
 			    .msg_control = control.room,
@@ -75,8 +75,8 @@ static int receive(int sock, struct cache_ring_hello *hello, int file[FILES])
 		return -errno;
 	if (n == 0 && !m.msg_controllen)
 		return -ECONNRESET;
-	take_files(&m, file);
-	if (n != sizeof(*hello) || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || file[0] < 0)
+	take_files(&m, file, files);
+	if (n != (ssize_t)len || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || file[0] < 0)
 		return -EPROTO;
 	return 0;
 }
@@ -137,7 +137,7 @@ int ring_connect(struct ring_connection *r, const struct sockaddr_un *a, int sto
 	if (!rc)
 		rc = wait_for(r->sock, stop, wait_ms);
 	if (!rc)
-		rc = receive(r->sock, &hello, file);
+		rc = receive(r->sock, &hello, sizeof(hello), file, FILES);
 	if (!rc)
 		rc = map(r, &hello, file[0]);
 	if (file[0] >= 0)
@@ -145,6 +145,17 @@ int ring_connect(struct ring_connection *r, const struct sockaddr_un *a, int sto
 	r->event = file[1];
 	if (rc)
 		ring_disconnect(r);
+	return rc;
+}
+
+int ring_receive(const struct ring_connection *r, struct cache_ring_file *f, int *fd)
+{
+	int rc;
+
+	*fd = -1;
+	rc = receive(r->sock, f, sizeof(*f), fd, 1);
+	if (rc && *fd >= 0)
+		close(*fd);
 	return rc;
 }
 

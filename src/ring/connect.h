@@ -25,6 +25,11 @@ int ring_address(struct sockaddr_un *a, const char *path);
  * those of connect(2), recvmsg(2) and mmap(2).
  */
 int ring_connect(struct ring_connection *r, const struct sockaddr_un *a, int stop, int wait_ms);
+/*
+ * One message behind the hello, with its descriptor, which is the caller's then. 0, or -errno:
+ * -EAGAIN: there is none now; -ECONNRESET: the server has ended; -EPROTO: it is none.
+ */
+int ring_receive(const struct ring_connection *r, struct cache_ring_file *f, int *fd);
 /* Nobody may use the memory any more. Of one that is not open it does nothing. */
 void ring_disconnect(struct ring_connection *r);
 

@@ -28,6 +28,7 @@
 
 #include "resex/region_abi.h"
 #include "src/ring/connect.h"
+#include "src/ring/direct.h"
 #include "src/util/clock.h"
 
 enum {
@@ -39,6 +40,7 @@ enum {
 
 struct ring_client {
 	struct ring_connection r; /* while it is open, unchanged */
+	struct direct direct;
 	struct clock clock;
 	pthread_t thread;
 	int stop; /* an eventfd */
@@ -196,6 +198,22 @@ static void ask(const struct ring_client *c, uint64_t key, uint32_t flags, int64
 	__atomic_store_n(&s->state, CACHE_RING_FREE, __ATOMIC_RELEASE);
 }
 
+static bool read_directly(struct ring_client *c, uint64_t key, uint32_t flags,
+			  struct ring_answer *a)
+{
+	struct clock clock = c->clock;
+	struct direct_answer d;
+
+	if (__atomic_load_n(&c->r.header->ended, __ATOMIC_ACQUIRE) ||
+	    !direct_ask(&c->direct, &clock, key, flags & CACHE_RING_ALL, &d))
+		return false;
+	*a = (struct ring_answer){
+		.why = CACHE_RING_VERIFIED, .home = d.home, .word = d.word, .version = d.version
+	};
+	ring_client_count(c, RING_DIRECT);
+	return true;
+}
+
 struct ring_answer ring_client_ask(struct ring_client *c, uint64_t key, uint32_t flags,
 				   int64_t timeout_ns)
 {
@@ -207,7 +225,8 @@ struct ring_answer ring_client_ask(struct ring_client *c, uint64_t key, uint32_t
 		timeout_ns = RING_TIMEOUT_MAX_NS;
 	if (!enter(c))
 		return a;
-	ask(c, key, flags, timeout_ns, &a);
+	if (!read_directly(c, key, flags, &a))
+		ask(c, key, flags, timeout_ns, &a);
 	leave(c);
 	return a;
 }
@@ -265,7 +284,7 @@ static void publish(struct ring_client *c)
 	uint64_t *to[RING_COUNTS] = {
 		[RING_HITS] = &c->r.header->hits,	[RING_MISSES] = &c->r.header->misses,
 		[RING_PASSES] = &c->r.header->passes,	[RING_STORED] = &c->r.header->stored,
-		[RING_REFUSED] = &c->r.header->refused,
+		[RING_REFUSED] = &c->r.header->refused, [RING_DIRECT] = &c->r.header->direct,
 	};
 
 	for (int i = 0; i < RING_COUNTS; i++)
@@ -280,11 +299,26 @@ static bool is_stopped(const struct ring_client *c, int wait_ms)
 	return poll(&p, 1, wait_ms) > 0;
 }
 
+/* Files of homes, until there are no more now. -errno: the connection has ended. */
+static int take_files(struct ring_client *c)
+{
+	struct cache_ring_file f;
+	int fd, rc;
+
+	do {
+		rc = ring_receive(&c->r, &f, &fd);
+		if (!rc)
+			rc = direct_take(&c->direct, &f, fd);
+	} while (!rc);
+	return rc == -EAGAIN ? 0 : rc;
+}
+
 /* Until the server ends, or stop. Returns how: -errno. */
 static int keep(struct ring_client *c)
 {
 	struct pollfd p[] = { { .fd = c->r.sock, .events = POLLIN },
 			      { .fd = c->stop, .events = POLLIN } };
+	int rc;
 
 	for (;;) {
 		publish(c);
@@ -292,9 +326,9 @@ static int keep(struct ring_client *c)
 			return -errno;
 		if (p[1].revents)
 			return -ECANCELED;
-		/* The server has nothing to say after its hello: what can be read is its end. */
-		if (p[0].revents)
-			return -ECONNRESET;
+		rc = p[0].revents ? take_files(c) : 0;
+		if (rc)
+			return rc;
 		if (__atomic_load_n(&c->r.header->ended, __ATOMIC_ACQUIRE))
 			return -ECONNRESET;
 	}
@@ -310,6 +344,7 @@ static void close_ring(struct ring_client *c)
 			futex_wake_all(&c->r.slot[i].state);
 		poll(NULL, 0, 1);
 	}
+	direct_close(&c->direct);
 	ring_disconnect(&c->r);
 }
 

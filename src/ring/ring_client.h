@@ -32,7 +32,15 @@ struct ring_answer {
 };
 
 /* What became of requests and fills; shown by resex cache-list. */
-enum ring_count { RING_HITS, RING_MISSES, RING_PASSES, RING_STORED, RING_REFUSED, RING_COUNTS };
+enum ring_count {
+	RING_HITS,
+	RING_MISSES,
+	RING_PASSES,
+	RING_STORED,
+	RING_REFUSED,
+	RING_DIRECT, /* verified without a slot; counted by ring_client_ask */
+	RING_COUNTS,
+};
 
 enum { RING_WORDS_MAX = 1000000 };
 

@@ -4,23 +4,44 @@
 
 #include "src/ring/version_text.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stddef.h>
 
 #include "resex/region_abi.h"
 #include "src/ring/ring_client.h"
 
+/* Without leading zeros; the end of it. By hand: printf would be a part of a hit that is seen. */
+static char *write_number(char *to, uint64_t n, unsigned base)
+{
+	char digits[20];
+	int i = 0;
+
+	do
+		digits[i++] = "0123456789abcdef"[n % base];
+	while (n /= base);
+	while (i)
+		*to++ = digits[--i];
+	return to;
+}
+
+/* HOME.WORD; the end of it, without a NUL. */
+static char *write_page(char *to, const struct version_text *v)
+{
+	to = write_number(to, v->home % 1000, 10);
+	*to++ = '.';
+	return write_number(to, v->word % RING_WORDS_MAX, 10);
+}
+
 void version_text_write(const struct version_text *v, char text[static VERSION_TEXT_MAX])
 {
-	snprintf(text, VERSION_TEXT_MAX, "%" PRIu32 ".%" PRIu32 ".%" PRIx64, v->home % 1000,
-		 v->word % RING_WORDS_MAX, v->version);
+	char *end = write_page(text, v);
+
+	*end++ = '.';
+	*write_number(end, v->version, 16) = '\0';
 }
 
 void version_text_page(const struct version_text *v, char text[static VERSION_PAGE_MAX])
 {
-	snprintf(text, VERSION_PAGE_MAX, "%" PRIu32 ".%" PRIu32, v->home % 1000,
-		 v->word % RING_WORDS_MAX);
+	*write_page(text, v) = '\0';
 }
 
 static unsigned digit(char c)

@@ -115,6 +115,8 @@ struct transport_ops {
 	 * this call. An error ends the link. NULL: submit is all.
 	 */
 	int (*flush)(struct transport *t, struct transport_out *o);
+	/* As transport_share, of a link that is up and has the part. NULL: -EOPNOTSUPP. */
+	int (*share)(const struct transport *t, const struct transport_out *o, int *fd);
 	/* Do what is due: new callers, our calls, completions, requests of peers. */
 	void (*progress)(struct transport *t, struct mono now);
 	int (*fd)(struct transport *t);

@@ -267,6 +267,14 @@ int transport_add(struct transport *t, const struct transport_peer *p, struct mo
 int transport_remove(struct transport *t, uint16_t host, struct mono now);
 /* The number of the link to host if it is up; 0 if not. */
 uint32_t transport_link(const struct transport *t, uint16_t host);
+/*
+ * A descriptor of the part VERSIONS of the host on the link that is up, for another process of this
+ * machine: it can be mapped for reading alone, and keeps its size. The caller closes it. What is
+ * read there is what a READ would give, as long as the host's process lives: the memory outlives
+ * it. -EOPNOTSUPP: all backends but shm; -ENOTCONN: no link; -ERANGE: the host has no such part;
+ * -EMFILE, -ENFILE.
+ */
+int transport_share(const struct transport *t, uint16_t host, int *fd);
 
 /*
  * Post n operations in order. Those of one link are executed in order. Returns how many

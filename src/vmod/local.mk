@@ -5,7 +5,9 @@ if VARNISH
 vmod_PROGRAMS = libvmod_resex.so
 libvmod_resex_so_SOURCES = \
 	include/resex/cache_ring.h \
+	src/cache/place.c src/cache/place.h \
 	src/ring/connect.c src/ring/connect.h \
+	src/ring/direct.c src/ring/direct.h \
 	src/ring/ring_client.c src/ring/ring_client.h \
 	src/ring/ring_pool.c src/ring/ring_pool.h \
 	src/ring/version_text.c src/ring/version_text.h \

@@ -46,7 +46,7 @@ LIST
 build_vmod() {
 	(cd "$build" && ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -O1 -w -fPIC -fvisibility=hidden -shared -Wl,-u,Vmod_resex_Data \
 		-I. -Isrc/vmod -I"$top" -I"$top/include" -I"$(pkg-config --variable=pkgincludedir varnishapi)" -o "$tmp/libvmod_resex.so" \
-		"$1" src/vmod/libvmod_resex_so-task.o src/ring/libvmod_resex_so-*.o src/util/libvmod_resex_so-clock.o libvmod-generated.a)
+		"$1" src/vmod/libvmod_resex_so-task.o src/cache/libvmod_resex_so-place.o src/ring/libvmod_resex_so-*.o src/util/libvmod_resex_so-clock.o libvmod-generated.a)
 }
 
 # run_tests TEST...: 0 when all pass.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* fake_node: step functions on words in memory. See fake_node.h. */
+#include "config.h"
+
 #include "tests/fakes/fake_node.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "src/cache/fresh.h"
 
@@ -76,6 +80,18 @@ struct mono node_now(const struct node *n)
 uint32_t node_link(const struct node *n, uint16_t host)
 {
 	return n->link[host];
+}
+
+/* A copy, as it is now. */
+int node_share(const struct node *n, uint16_t host, int *fd)
+{
+	if (n->far)
+		return -EOPNOTSUPP;
+	*fd = memfd_create("fake-versions", MFD_CLOEXEC);
+	assert(*fd >= 0);
+	assert(write(*fd, n->version[host], sizeof(n->version[host])) ==
+	       (ssize_t)sizeof(n->version[host]));
+	return 0;
 }
 
 static void result(struct node *n, const struct fake_node_op *o, enum step_outcome outcome)

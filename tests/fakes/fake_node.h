@@ -32,6 +32,7 @@ struct node {
 	uint32_t ops;
 	uint64_t reads, sends; /* executed so far */
 	bool full;	       /* node_add refuses */
+	bool far;	       /* node_share refuses */
 };
 
 struct node *fake_node_new(void);

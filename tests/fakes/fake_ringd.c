@@ -73,6 +73,26 @@ static void send_hello(const struct fake_ringd *f, int sock, const struct cache_
 	must(sendmsg(sock, &m, MSG_NOSIGNAL) >= 0 || errno == EPIPE, "sendmsg");
 }
 
+void fake_ringd_send(int sock, const void *message, size_t len, int fd)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(fd))];
+	} control = { 0 };
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)message, .iov_len = len };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		m.msg_control = control.room;
+		m.msg_controllen = sizeof(control.room);
+		CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;
+		CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
+		CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &fd, sizeof(fd));
+	}
+	must(sendmsg(sock, &m, MSG_NOSIGNAL) >= 0 || errno == EPIPE, "sendmsg");
+}
+
 static void welcome(struct fake_ringd *f, struct connection *n)
 {
 	struct cache_ring_hello hello = { .magic = CACHE_RING_MAGIC,
@@ -98,6 +118,8 @@ static void welcome(struct fake_ringd *f, struct connection *n)
 		must(!ftruncate(memory, (off_t)(n->bytes - f->conf.lacks)), "ftruncate");
 	send_hello(f, n->sock, &hello, (const int[FILES_MAX]){ memory, n->event, n->event });
 	close(memory);
+	if (f->conf.more)
+		f->conf.more(f->conf.arg, n->sock);
 	__atomic_store_n(&f->newest, n->header, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&f->alive, 1, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&f->accepted, 1, __ATOMIC_SEQ_CST);

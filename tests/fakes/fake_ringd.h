@@ -8,6 +8,7 @@
 #define RESEX_TESTS_FAKE_RINGD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "resex/cache_ring.h"
@@ -28,7 +29,12 @@ struct fake_ringd_conf {
 	uint32_t short_hello; /* bytes that the hello is too short */
 	int files;	      /* sent with it, 0 .. 3; 2 is right */
 	uint32_t state;	      /* instead of ANSWERED; 0: ANSWERED */
+	/* After the hello, on its thread: it may send more (fake_ringd_send). NULL: nothing. */
+	void (*more)(void *arg, int sock);
 };
+
+/* A message with a file; fd -1: without. */
+void fake_ringd_send(int sock, const void *message, size_t len, int fd);
 
 /* The path is ready when it returns. Errors end the test program. */
 struct fake_ringd *fake_ringd_start(const struct fake_ringd_conf *c);

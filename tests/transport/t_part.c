@@ -246,7 +246,60 @@ static void given__for_a_part_that_may_not__is_einval(void **state)
 	close(fd);
 }
 
+/* --- shared with another process ------------------------------------------------------- */
+
+static void share__of_a_peer__only_shm_has_it_and_only_to_read(void **state)
+{
+	struct suite *s = *state;
+	bool shm = !strcmp(s->rig.backend->name, "shm");
+	int given = memory_file(LOAD), fd = -1, again = -1;
+	struct host *a, *b;
+	uint64_t word = 9;
+
+	b = owner(&s->rig, TRANSPORT_VERSIONS, given, &a);
+	close(given);
+	if (!shm || s->far_port) {
+		assert_int_equal(transport_share(b->t, 2, &fd), -EOPNOTSUPP);
+		return;
+	}
+	assert_int_equal(transport_share(a->t, 2, &fd), 0);
+	assert_int_equal(transport_share(a->t, 2, &again), 0);
+	assert_int_not_equal(fd, again);
+	close(again);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	((volatile uint64_t *)transport_part(b->t, TRANSPORT_VERSIONS))[3] = 77;
+	assert_int_equal(pread(fd, &word, 8, 24), 8);
+	assert_int_equal(word, 77);
+	assert_ptr_equal(mmap(NULL, LOAD, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+	assert_int_equal(ftruncate(fd, 0), -1);
+	assert_int_equal(transport_share(a->t, 1, &again), -ENOTCONN);
+	assert_int_equal(transport_share(a->t, 0, &again), -ENOTCONN);
+	assert_int_equal(transport_share(a->t, TRANSPORT_HOSTS_MAX + 1, &again), -ENOTCONN);
+	host_close(b);
+	UNTIL(&s->rig, !transport_link(a->t, 2));
+	assert_int_equal(transport_share(a->t, 2, &again), -ENOTCONN);
+	/* The memory outlives its owner. */
+	assert_int_equal(pread(fd, &word, 8, 24), 8);
+	assert_int_equal(word, 77);
+	close(fd);
+}
+
+static void share__peer_without_the_part__is_erange(void **state)
+{
+	struct suite *s = *state;
+	int given = memory_file(LOAD), fd = -1;
+	struct host *a;
+
+	owner(&s->rig, TRANSPORT_LOAD, given, &a);
+	close(given);
+	if (!s->far_port && !strcmp(s->rig.backend->name, "shm"))
+		assert_int_equal(transport_share(a->t, 2, &fd), -ERANGE);
+	assert_int_equal(fd, -1);
+}
+
 const struct entry part_tests[] = {
+	ENTRY(share__of_a_peer__only_shm_has_it_and_only_to_read, ALL),
+	ENTRY(share__peer_without_the_part__is_erange, ALL),
 	ENTRY(given__any_process_writes_to_it__peers_and_the_owner_see_it, ALL),
 	ENTRY(given__a_device__is_served, ALL),
 	ENTRY(given__memory_that_cannot_be_served__is_ebadf_with_a_sentence, ALL),

@@ -62,6 +62,48 @@ static inline bool ring_dial_hello(struct ring_dial *d)
 	return true;
 }
 
+/* The next file behind the hello; false: there is none. */
+static inline bool ring_dial_file(struct ring_dial *d, struct cache_ring_file *f, int *fd)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(4 * sizeof(int))];
+	} control;
+	struct iovec iov = { .iov_base = f, .iov_len = sizeof(*f) };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = control.room,
+			    .msg_controllen = sizeof(control.room) };
+
+	if (recvmsg(d->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(*f))
+		return false;
+	assert_non_null(CMSG_FIRSTHDR(&m));
+	assert_int_equal(CMSG_FIRSTHDR(&m)->cmsg_len, CMSG_LEN(sizeof(int)));
+	memcpy(fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(int));
+	assert_true(f->magic == CACHE_RING_FILE_MAGIC);
+	return true;
+}
+
+/* The view is the first. */
+static inline const struct cache_ring_view *ring_dial_view(struct ring_dial *d)
+{
+	struct cache_ring_file f;
+	void *at;
+	int fd;
+
+	assert_true(ring_dial_file(d, &f, &fd));
+	assert_int_equal(f.host, 0);
+	assert_ptr_equal(mmap(NULL, sizeof(struct cache_ring_view), PROT_READ | PROT_WRITE,
+			      MAP_SHARED, fd, 0),
+			 MAP_FAILED);
+	assert_int_equal(write(fd, "x", 1), -1);
+	assert_int_equal(ftruncate(fd, 0), -1);
+	at = mmap(NULL, sizeof(struct cache_ring_view), PROT_READ, MAP_SHARED, fd, 0);
+	assert_true(at != MAP_FAILED);
+	close(fd);
+	return at;
+}
+
 static inline void ring_dial_end(struct ring_dial *d)
 {
 	const int fds[] = { d->fd, d->memory, d->wake };

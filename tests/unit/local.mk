@@ -673,12 +673,17 @@ tests_unit_test_sql_update_LDADD = $(SQL_LIBS)
 endif
 
 if CMOCKA
-check_PROGRAMS += tests/unit/test_ring_client tests/unit/test_ring_pool tests/unit/test_version_text
-TESTS += tests/unit/test_ring_client tests/unit/test_ring_pool tests/unit/test_version_text
+check_PROGRAMS += tests/unit/test_direct tests/unit/test_ring_client tests/unit/test_ring_direct tests/unit/test_ring_pool tests/unit/test_version_text
+TESTS += tests/unit/test_direct tests/unit/test_ring_client tests/unit/test_ring_direct tests/unit/test_ring_pool tests/unit/test_version_text
+tests_unit_test_direct_SOURCES = tests/unit/test_direct.c tests/unit/prop.h
+tests_unit_test_direct_LDADD = libresex-ring.a libutil.a $(UNIT_LIBS)
 tests_unit_test_ring_pool_SOURCES = tests/unit/test_ring_pool.c tests/unit/tmpdir.h tests/fakes/fake_ringd.c tests/fakes/fake_ringd.h
 tests_unit_test_ring_pool_LDADD = libresex-ring.a libutil.a $(UNIT_LIBS)
-tests_unit_test_ring_client_SOURCES = tests/unit/test_ring_client.c tests/unit/prop.h tests/unit/tmpdir.h \
+RING_CLIENT_RIG = tests/unit/ring_client_rig.h tests/unit/prop.h tests/unit/tmpdir.h \
 	tests/fakes/fake_ringd.c tests/fakes/fake_ringd.h
+tests_unit_test_ring_client_SOURCES = tests/unit/test_ring_client.c $(RING_CLIENT_RIG)
+tests_unit_test_ring_direct_SOURCES = tests/unit/test_ring_direct.c $(RING_CLIENT_RIG)
+tests_unit_test_ring_direct_LDADD = libresex-ring.a libutil.a $(UNIT_LIBS)
 tests_unit_test_ring_client_LDADD = libresex-ring.a libutil.a $(UNIT_LIBS)
 tests_unit_test_version_text_SOURCES = tests/unit/test_version_text.c tests/unit/prop.h
 tests_unit_test_version_text_LDADD = libresex-ring.a $(UNIT_LIBS)
@@ -713,7 +718,7 @@ endif
 endif
 
 if CMOCKA
-UNIT_PROXY = tests/unit/test_cached_api tests/unit/test_cached_events tests/unit/test_cached_http tests/unit/test_cached_listen tests/unit/test_cached_proxy tests/unit/test_cached_ring \
+UNIT_PROXY = tests/unit/test_cached_api tests/unit/test_cached_events tests/unit/test_cached_http tests/unit/test_cached_life tests/unit/test_cached_listen tests/unit/test_cached_proxy tests/unit/test_cached_ring tests/unit/test_cached_ring_view \
 	tests/unit/test_hit tests/unit/test_place
 check_PROGRAMS += $(UNIT_PROXY)
 TESTS += $(UNIT_PROXY)
@@ -725,6 +730,8 @@ tests_unit_test_cached_http_SOURCES = tests/unit/test_cached_http.c $(API_RIG)
 tests_unit_test_cached_http_LDADD = $(API_LIBS)
 tests_unit_test_cached_events_SOURCES = tests/unit/test_cached_events.c tests/unit/prop.h
 tests_unit_test_cached_events_LDADD = libcached.a libutil.a $(UNIT_LIBS)
+tests_unit_test_cached_life_SOURCES = tests/unit/test_cached_life.c
+tests_unit_test_cached_life_LDADD = libcached.a $(UNIT_LIBS)
 tests_unit_test_cached_listen_SOURCES = tests/unit/test_cached_listen.c tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_cached_listen_LDADD = libcached.a libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
 tests_unit_test_cached_proxy_SOURCES = tests/unit/test_cached_proxy.c tests/unit/cached_ring_rig.h tests/unit/tmpdir.h tests/unit/prop.h \
@@ -732,6 +739,8 @@ tests_unit_test_cached_proxy_SOURCES = tests/unit/test_cached_proxy.c tests/unit
 tests_unit_test_cached_proxy_LDADD = libcached.a libcache.a libshared.a libutil.a $(UNIT_LIBS) $(EVENT_LIBS) $(JANSSON_LIBS)
 tests_unit_test_cached_ring_SOURCES = tests/unit/test_cached_ring.c tests/unit/cached_ring_rig.h tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_cached_ring_LDADD = libcached.a libutil.a $(UNIT_LIBS) $(EVENT_LIBS) $(JANSSON_LIBS)
+tests_unit_test_cached_ring_view_SOURCES = tests/unit/test_cached_ring_view.c tests/unit/cached_ring_rig.h tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_cached_ring_view_LDADD = $(tests_unit_test_cached_ring_LDADD)
 tests_unit_test_hit_SOURCES = tests/unit/test_hit.c tests/unit/prop.h tests/unit/shared_rig.h tests/unit/steps.h
 tests_unit_test_hit_LDADD = libcache.a libshared.a $(UNIT_LIBS)
 tests_unit_test_place_SOURCES = tests/unit/test_place.c tests/unit/prop.h

@@ -158,6 +158,100 @@ RIG_TEST(ask__a_home_is_fresh__has_the_version_of_the_word)
 	}
 }
 
+/* --- what clients READ themselves --- */
+
+RIG_TEST(share__a_home_is_fresh__clients_have_its_memory_and_its_evidence)
+{
+	struct rig *r = *state;
+	const struct cache_ring_view *v = ring_dial_view(&r->d);
+	struct cache_ring_file f;
+	int64_t until;
+	uint64_t word;
+	int fd;
+
+	assert_int_equal(v->words, WORDS);
+	assert_int_equal(v->homes[0], 1 << (A - 1) | 1 << (B - 1));
+	assert_int_equal(v->home[A].link, 0);
+	joins(r, A);
+	assert_true(ring_dial_file(&r->d, &f, &fd));
+	assert_int_equal(f.host, A);
+	assert_int_equal(f.link, node_link(r->node, A));
+	assert_int_equal(pread(fd, &word, 8, region_cache_word_offset(9)), 8);
+	assert_int_equal(word, 1000 * A + 9);
+	close(fd);
+	until = v->home[A].until_ns;
+	assert_int_equal(v->home[A].link, f.link);
+	assert_in_range(until, r->node->now.ns + 90 * MS, r->node->now.ns + 100 * MS);
+	assert_int_equal(v->home[B].link, 0);
+	/* It looks on. */
+	fake_node_pass(r->node, 20 * MS);
+	fake_node_beat(r->node, A);
+	fake_node_pass(r->node, 20 * MS);
+	fake_node_run(r->node);
+	assert_in_range(v->home[A].until_ns, until + 15 * MS, until + 20 * MS);
+	assert_false(ring_dial_file(&r->d, &f, &fd));
+	munmap((void *)(uintptr_t)v, sizeof(*v));
+}
+
+/* Another life of the home has another memory: nothing of the life before holds for it. */
+RIG_TEST(share__newer_link__begins_without_evidence_and_with_other_memory)
+{
+	struct rig *r = *state;
+	const struct cache_ring_view *v = ring_dial_view(&r->d);
+	struct cache_ring_file f[2];
+	int fd;
+
+	joins(r, A);
+	joins(r, B); /* so that A's next link has a number of its own */
+	for (int i = 0; i < 2; i++) {
+		assert_true(ring_dial_file(&r->d, &f[i], &fd));
+		close(fd);
+	}
+	fake_node_cut(r->node, A);
+	fake_node_link(r->node, A);
+	assert_true(ring_dial_file(&r->d, &f[1], &fd));
+	close(fd);
+	assert_int_equal(f[1].host, A);
+	assert_int_equal(f[1].link, node_link(r->node, A));
+	assert_true(f[1].link > f[0].link);
+	assert_int_equal(v->home[A].link, f[1].link);
+	assert_int_equal(v->home[A].until_ns, 0);
+	fake_node_beat(r->node, A);
+	fake_node_run(r->node);
+	assert_true(v->home[A].until_ns > r->node->now.ns);
+	munmap((void *)(uintptr_t)v, sizeof(*v));
+}
+
+RIG_TEST(share__link_is_down__there_is_no_evidence)
+{
+	struct rig *r = *state;
+	const struct cache_ring_view *v = ring_dial_view(&r->d);
+
+	joins(r, A);
+	fake_node_pass(r->node, 20 * MS); /* a READ of the beat is outstanding */
+	fake_node_cut(r->node, A);
+	fake_node_run(r->node);
+	assert_int_equal(v->home[A].link, 0);
+	munmap((void *)(uintptr_t)v, sizeof(*v));
+}
+
+RIG_TEST(share__home_on_another_machine__has_evidence_alone)
+{
+	struct rig *r = *state;
+	const struct cache_ring_view *v = ring_dial_view(&r->d);
+	struct cache_ring_file f;
+	int fd;
+
+	r->node->far = true;
+	joins(r, A);
+	assert_false(ring_dial_file(&r->d, &f, &fd));
+	assert_int_equal(v->home[A].link, node_link(r->node, A));
+	assert_true(v->home[A].until_ns > r->node->now.ns);
+	munmap((void *)(uintptr_t)v, sizeof(*v));
+}
+
+/* --- requests --- */
+
 RIG_TEST(ask__all__is_word_0)
 {
 	struct rig *r = *state;

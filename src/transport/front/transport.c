@@ -42,6 +42,17 @@ uint32_t transport_link(const struct transport *t, uint16_t host)
 	return t->out[host - 1].link;
 }
 
+int transport_share(const struct transport *t, uint16_t host, int *fd)
+{
+	if (!t->ops->share)
+		return -EOPNOTSUPP;
+	if (!transport_link(t, host))
+		return -ENOTCONN;
+	if (!t->out[host - 1].bytes[TRANSPORT_VERSIONS])
+		return -ERANGE;
+	return t->ops->share(t, &t->out[host - 1], fd);
+}
+
 void transport_stats(const struct transport *t, struct transport_stats *s)
 {
 	*s = t->stats;

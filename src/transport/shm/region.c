@@ -169,6 +169,14 @@ static int part_map(struct shm_map *m, enum transport_part part, int fd, size_t 
 	return device && front_populate(mem, len) ? -EPROTO : 0;
 }
 
+/* 0: there is none. */
+static int dup_above(int fd)
+{
+	int other = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+	return other < 0 ? 0 : other;
+}
+
 int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_keys *k,
 	    bool atomics)
 {
@@ -189,6 +197,9 @@ int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_k
 	}
 	m->epochs = (const uint64_t *)m->mem[TRANSPORT_TABLE] + k->bytes[TRANSPORT_TABLE] / 8;
 	m->epoch = k->epoch;
+	/* Without it, others READ by us. */
+	if (k->bytes[TRANSPORT_VERSIONS])
+		m->versions = dup_above(fd[TRANSPORT_VERSIONS]);
 	return 0;
 }
 
@@ -197,5 +208,18 @@ void shm_unmap(struct shm_map *m)
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
 		if (m->mem[i])
 			munmap(m->mem[i], m->len[i]);
+	if (m->versions)
+		close(m->versions);
 	memset(m, 0, sizeof(*m));
+}
+
+int shm_share(const struct transport *t, const struct transport_out *o, int *fd)
+{
+	const struct shm_map *m = &((const struct shm *)t)->out[o - t->out].map;
+	int other = m->versions ? fcntl(m->versions, F_DUPFD_CLOEXEC, 0) : -1;
+
+	if (other < 0)
+		return m->versions ? -errno : -EMFILE;
+	*fd = other;
+	return 0;
 }

@@ -101,6 +101,7 @@ static const struct transport_ops ops = {
 	.evict = shm_evict,
 	.serves = shm_serves,
 	.submit = shm_submit,
+	.share = shm_share,
 	.progress = shm_progress,
 	.fd = shm_fd,
 	.arm = shm_arm,

@@ -49,6 +49,7 @@ struct shm_map {
 	size_t len[TRANSPORT_PARTS];
 	const uint64_t *epochs;
 	uint64_t epoch; /* of our link, while it is up */
+	int versions;	/* the file of VERSIONS, for shm_share; 0: none */
 };
 
 /* An outstanding operation. */
@@ -120,6 +121,7 @@ void shm_region_files(const struct shm_region *r, bool atomics, int file[TRANSPO
 int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_keys *k,
 	    bool atomics);
 void shm_unmap(struct shm_map *m);
+int shm_share(const struct transport *t, const struct transport_out *o, int *fd);
 
 /* --- socket.c ------------------------------------------------------------ */
 
