@@ -34,8 +34,8 @@ void pgsql_texts_clear(struct pgsql_texts *t);
 /*
  * Fills q with what a statement of this text needs; the caller gives the last of them its
  * parameters. Returns how many, 1 .. PGSQL_TEXT_QUERIES. With more than 1 the text is prepared from
- * now on, if all but the last one succeed: if not, the caller must have the connection forget all. The
- * texts of q are t's or the caller's.
+ * now on, if all but the last one succeed: if not, the caller must have the connection forget all.
+ * The texts of q are t's or the caller's.
  */
 uint32_t pgsql_texts_use(struct pgsql_texts *t, const char *text, struct pgsql_query *q);
 
