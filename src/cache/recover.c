@@ -275,11 +275,40 @@ void recover_next(struct recover *r, struct mono now, struct recover_act *act)
 	}
 }
 
+/* Since when an update waits for a member that is not being removed. INT64_MAX: none does. */
+static struct mono awaited_since(const struct recover *r)
+{
+	struct hostset others = hostset_without(&r->members, &r->removes);
+	struct mono first = { INT64_MAX };
+
+	hostset_set(&others, r->conf.self, false);
+	for (uint32_t s = 0; r->member && s < r->conf.slots; s++) {
+		struct hostset waited = hostset_both(&r->missing[s], &others);
+
+		for (uint16_t h = hostset_next(&waited, 0); h; h = hostset_next(&waited, h))
+			first = mono_earlier(first, r->missing_since[s][h]);
+	}
+	return first;
+}
+
+bool recover_suspects(const struct recover *r, struct mono now)
+{
+	struct mono since = awaited_since(r);
+
+	return since.ns != INT64_MAX && mono_sub(now, since) >= r->conf.detect_ns / 2;
+}
+
 struct mono recover_due(const struct recover *r)
 {
 	bool waits = !r->member || r->out || !hostset_empty(&r->pending);
+	struct mono since = awaited_since(r), due = { INT64_MAX };
 
 	for (uint32_t s = 0; !waits && s < r->conf.slots; s++)
 		waits = !hostset_empty(&r->missing[s]);
-	return waits ? mono_add(r->called, r->conf.detect_ns / CHECKS) : (struct mono){ INT64_MAX };
+	if (waits)
+		due = mono_add(r->called, r->conf.detect_ns / CHECKS);
+	/* Not a check later: updates wait for it. */
+	if (since.ns != INT64_MAX)
+		due = mono_earlier(due, later(mono_add(since, r->conf.detect_ns), r->hold));
+	return due;
 }

@@ -110,6 +110,8 @@ void recover_not_joined(struct recover *r, struct mono now);
 struct hostset recover_asks(struct recover *r, struct mono now);
 /* The owner does it, and asks again, until RECOVER_NOTHING. REMOVE comes once a look. */
 void recover_next(struct recover *r, struct mono now, struct recover_act *act);
+/* An update has waited for a member for half of detect: perhaps it is to be removed soon. */
+bool recover_suspects(const struct recover *r, struct mono now);
 /* When to ask again, at the latest. INT64_MAX: not before another event. */
 struct mono recover_due(const struct recover *r);
 

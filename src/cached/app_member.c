@@ -179,6 +179,8 @@ static void removal_done(struct job *j)
 
 	r->runs = false;
 	r->done = NULL;
+	if (r == &a->member.removal[0])
+		a->member.warm.open = false;
 	if (a->member.is_leaving)
 		return;
 	if (!j->rc)
@@ -203,7 +205,7 @@ static struct app_removal *free_remover(struct app *a, uint16_t host, uint32_t *
 
 		if (r->runs && r->host == host) /* its end is near */
 			return NULL;
-		if (r->runs || found)
+		if (found || jobs_busy(a->jobs, LANE_REMOVE + i)) /* a removal, or warm */
 			continue;
 		found = r;
 		*lane = LANE_REMOVE + i;
@@ -261,6 +263,38 @@ void app_remove(struct app *a, uint16_t host, bool force, app_done *done, void *
 			   "it is being removed already, or too many are: ask again");
 }
 
+/* --- a connection for removals, before it is needed -------------------------------- */
+
+static int run_warm(struct job *j, struct sql *s, struct sql_error *e)
+{
+	struct app_warm *w = (struct app_warm *)j;
+
+	return j->leave ? 0 : w->app->conf->sql->look(s, &w->look, e);
+}
+
+static void warm_done(struct job *j)
+{
+	struct app_warm *w = (struct app_warm *)j;
+
+	if (j->rc) /* a removal says what fails */
+		w->open = false;
+}
+
+/* That of the first lane, which a removal takes first. */
+static void keep_warm(struct app *a, struct mono now)
+{
+	struct app_warm *w = &a->member.warm;
+	bool wanted = recover_suspects(&a->member.recover, now);
+
+	if (w->open == wanted && (!wanted || now.ns < w->next.ns))
+		return;
+	w->job.leave = !wanted;
+	if (!jobs_start(a->jobs, LANE_REMOVE, &w->job))
+		return;
+	w->open = wanted;
+	w->next = mono_add(now, a->conf->cluster.cache.detect_ns / 2);
+}
+
 /* --- what is to be done ------------------------------------------------------------ */
 
 /* A question of fresh.h: its answer is a sign of life, as any message is. */
@@ -306,16 +340,16 @@ static void tell_recover(struct app *a, struct mono now)
 		if (up != hostset_has(&m->recover.up, h))
 			recover_link(&m->recover, h, up, now);
 	}
-	for (uint32_t i = 0; i < a->updates.slots; i++) {
-		struct hostset missing = update_missing(&a->updates.slot[i].update);
-
-		recover_missing(&m->recover, (uint16_t)i, &missing, now);
-	}
 }
 
 void member_heard(struct app *a, uint16_t host, struct mono now)
 {
 	recover_heard(&a->member.recover, host, now);
+}
+
+void member_missing(struct app *a, uint16_t slot, const struct hostset *missing)
+{
+	recover_missing(&a->member.recover, slot, missing, node_now(a->node));
 }
 
 /* --- looks ------------------------------------------------------------------------- */
@@ -427,6 +461,7 @@ void member_tick(struct app *a, struct mono now)
 		begin_look(a, now);
 	tell_recover(a, now);
 	decide(a);
+	keep_warm(a, now);
 }
 
 struct mono member_due(const struct app *a)
@@ -450,7 +485,7 @@ int member_open(struct app *a, struct conf_error *e)
 	recover_floors(&m->recover, m->floors.generation, m->floors.fence);
 	m->look_job.job = (struct job){ .run = run_look, .done = look_done };
 	m->look_job.app = a;
-	/* "join" and "remove" are rare: their lanes keep no connection. */
+	/* "join" and "remove" are rare: their lanes keep no connection for long. */
 	m->join_job.job = (struct job){ .run = run_join, .done = join_done, .leave = true };
 	m->join_job.app = a;
 	for (uint32_t i = 0; i < APP_REMOVERS; i++) {
@@ -458,6 +493,8 @@ int member_open(struct app *a, struct conf_error *e)
 			(struct job){ .run = run_removal, .done = removal_done, .leave = true };
 		m->removal[i].app = a;
 	}
+	m->warm.job = (struct job){ .run = run_warm, .done = warm_done };
+	m->warm.app = a;
 	m->farewell.job = m->removal[0].job;
 	m->farewell.app = a;
 	return 0;

@@ -72,6 +72,18 @@ struct app_removal {
 	void *arg;
 };
 
+/*
+ * A connection by which a member can be removed at once. It is made when a member begins to be
+ * silent: to make it later would delay the updates that wait.
+ */
+struct app_warm {
+	struct job job;
+	struct app *app;
+	struct sql_look look; /* it is asked something, so that one that is lost is noticed */
+	bool open;	      /* it was asked for, and not closed since */
+	struct mono next;
+};
+
 /* What the newest look, or join, failed for. */
 struct app_trouble {
 	char text[sizeof(((struct sql_error *)0)->text)]; /* "": it did not fail */
@@ -87,6 +99,7 @@ struct app_member {
 	struct app_look look_job;
 	struct app_join join_job;
 	struct app_removal removal[APP_REMOVERS];
+	struct app_warm warm;
 	struct app_removal farewell; /* of the own row */
 	/* The newest look. */
 	struct sql_look look;
@@ -241,6 +254,8 @@ struct mono member_due(const struct app *a);
 /* Begin a look now, or when the one that runs has ended. */
 void member_want_look(struct app *a);
 void member_heard(struct app *a, uint16_t host, struct mono now);
+/* For which hosts this slot waits, from now on. */
+void member_missing(struct app *a, uint16_t slot, const struct hostset *missing);
 
 int updates_open(struct app *a, struct conf_error *e);
 void updates_close(struct app *a);

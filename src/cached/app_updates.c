@@ -402,8 +402,11 @@ static struct app_change *take_waiting(struct app_updates *u)
 static void slot_after(void *owner)
 {
 	struct app_slot *s = owner;
+	struct hostset missing = update_missing(&s->update);
 	struct app_change *c;
 
+	/* `detect` counts from now, and not from the next tick; and for each update anew. */
+	member_missing(s->app, s->number, &missing);
 	switch (update_state(&s->update)) {
 	case UPDATE_LOOKS:
 		if (may_begin(s))

@@ -11,6 +11,7 @@ libsql_a_SOURCES += \
 	src/sql/pgsql.c src/sql/pgsql.h \
 	src/sql/pgsql_check.c \
 	src/sql/pgsql_conn.c src/sql/pgsql_conn.h \
+	src/sql/pgsql_texts.c src/sql/pgsql_texts.h \
 	src/sql/pgsql_update.c
 endif
 if SQLITE

@@ -31,6 +31,8 @@ void pgsql_disconnect(struct sql *s)
 {
 	PQfinish(s->conn);
 	s->conn = NULL;
+	s->prepared = 0;
+	pgsql_texts_clear(&s->texts);
 }
 
 int pgsql_call(struct sql *s, struct sql_error *e)
@@ -247,6 +249,19 @@ void pgsql_rollback(struct sql *s)
 	if (!s->conn || PQtransactionStatus(s->conn) == PQTRANS_IDLE)
 		return;
 	(void)pgsql_run(s, &q, 1, &ignored);
+	pgsql_clear(&q, 1);
+}
+
+void pgsql_forget(struct sql *s)
+{
+	struct pgsql_query q = { .text = "DEALLOCATE ALL" };
+	struct sql_error ignored;
+
+	pgsql_rollback(s);
+	pgsql_texts_clear(&s->texts);
+	s->prepared = 0;
+	if (s->conn && (pgsql_run(s, &q, 1, &ignored) || pgsql_bad(&q, 1) == 0))
+		pgsql_disconnect(s);
 	pgsql_clear(&q, 1);
 }
 

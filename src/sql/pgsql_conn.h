@@ -9,6 +9,7 @@
 #include <libpq-fe.h>
 
 #include "src/sql/backend.h"
+#include "src/sql/pgsql_texts.h"
 #include "src/util/clock.h"
 
 enum pgsql_prepared { PGSQL_LOOK = 1, PGSQL_BEGIN = 2 };
@@ -21,6 +22,7 @@ struct sql {
 	struct mono until; /* of the call under way */
 	uint16_t self;
 	unsigned prepared;	   /* bits of enum pgsql_prepared */
+	struct pgsql_texts texts;  /* statements of updates that are prepared */
 	const char *begin;	   /* of an update: with the role's isolation */
 	uint64_t system, database; /* identify it */
 };
@@ -54,6 +56,8 @@ int pgsql_refusal(const struct sql *s, const PGresult *r, const char *what, stru
 const char *pgsql_state(const PGresult *r);
 /* Ends the transaction, if there is one. */
 void pgsql_rollback(struct sql *s);
+/* So, and nothing is prepared any more. */
+void pgsql_forget(struct sql *s);
 /* Runs n queries that must all succeed; else the transaction is rolled back. */
 int pgsql_do(struct sql *s, struct pgsql_query *q, uint32_t n, const char *what,
 	     struct sql_error *e);

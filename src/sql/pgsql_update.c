@@ -2,7 +2,8 @@
 /*
  * pgsql_update: the transaction of an update; see sql.h. Two round trips: all but COMMIT goes out
  * at once. The check and the update's row are one prepared statement, which comes first; when it
- * finds a difference, the statements behind it are rolled back.
+ * finds a difference, the statements behind it are rolled back. Statements that come again are
+ * prepared, too (pgsql_texts.h).
  *
  * Only an answer to COMMIT says how it ended. What is lost before counts as unknown, too: the
  * caller then asks on another connection.
@@ -16,8 +17,17 @@
 
 #include "src/sql/pgsql.h"
 
-enum { BEGIN, CHECK, STATEMENTS, QUERIES = STATEMENTS + SQL_STATEMENTS_MAX };
-enum { CHECK_PARAMS = 5 };
+enum { BEGIN, CHECK, STATEMENTS };
+enum { QUERIES = STATEMENTS + SQL_STATEMENTS_MAX * PGSQL_TEXT_QUERIES, CHECK_PARAMS = 5 };
+
+/* What goes out before COMMIT. A statement may need more than one query (pgsql_texts.h). */
+struct queries {
+	struct pgsql_query q[QUERIES];
+	uint32_t n;
+	uint32_t of[SQL_STATEMENTS_MAX]; /* that which runs the statement */
+	bool kept[SQL_STATEMENTS_MAX];	 /* it was prepared before */
+	uint32_t prepares;		 /* the last one that prepares; 0: none */
+};
 
 /*
  * R5: the epoch, then the own row, FOR SHARE until the end; and the number of this transaction for
@@ -52,23 +62,34 @@ static void fill_check(struct check *c, const struct sql *s, const struct sql_up
 		c->param[i] = c->text[i];
 }
 
-static uint32_t fill_queries(struct pgsql_query *q, const struct sql *s, const struct check *c,
-			     const struct sql_update *u)
+static void fill_statement(struct queries *all, struct sql *s, const struct sql_update *u,
+			   uint32_t i)
 {
-	q[BEGIN] = (struct pgsql_query){ .text = s->begin };
-	q[CHECK] = (struct pgsql_query){
+	struct pgsql_query *q = all->q + all->n;
+	uint32_t n = pgsql_texts_use(&s->texts, u->statement[i].text, q);
+
+	all->n += n;
+	all->of[i] = all->n - 1;
+	all->kept[i] = n == 1 && q->name;
+	if (n > 1)
+		all->prepares = all->n - 2;
+	q[n - 1].params = (int)u->statement[i].params;
+	q[n - 1].param = u->statement[i].param;
+	q[n - 1].drops = true;
+}
+
+static void fill_queries(struct queries *all, struct sql *s, const struct check *c,
+			 const struct sql_update *u)
+{
+	all->q[BEGIN] = (struct pgsql_query){ .text = s->begin };
+	all->q[CHECK] = (struct pgsql_query){
 		.name = "resex_begin",
 		.params = CHECK_PARAMS,
 		.param = c->param,
 	};
+	all->n = STATEMENTS;
 	for (uint32_t i = 0; i < u->statements; i++)
-		q[STATEMENTS + i] = (struct pgsql_query){
-			.text = u->statement[i].text,
-			.params = (int)u->statement[i].params,
-			.param = u->statement[i].param,
-			.drops = true,
-		};
-	return STATEMENTS + u->statements;
+		fill_statement(all, s, u, i);
 }
 
 /* The check found no row. Was it the name? Then no new name will help. */
@@ -100,23 +121,44 @@ static enum sql_end explain(struct sql *s, const struct sql_update *u, struct sq
 	return SQL_CHANGED;
 }
 
+/*
+ * A statement that is prepared can be refused for what has changed since: its table has other
+ * columns, or somebody has dropped it.
+ */
+static bool is_worn(const char *state)
+{
+	return !strcmp(state, "0A000") || !strcmp(state, "26000");
+}
+
 /* The check was refused. One that waited in vain, or lost to a change, is made anew. */
 static enum sql_end check_refused(struct sql *s, const PGresult *r, struct sql_error *e)
 {
 	int rc = pgsql_refusal(s, r, "the check of an update", e);
 
+	if (is_worn(pgsql_state(r))) {
+		pgsql_forget(s);
+		return SQL_CHANGED;
+	}
 	pgsql_rollback(s);
 	return rc == -EAGAIN || rc == -ETIMEDOUT ? SQL_CHANGED : SQL_FAILED;
 }
 
-static enum sql_end statement_refused(struct sql *s, const struct sql_update *u, uint32_t i,
-				      const PGresult *r, struct sql_error *e)
+static enum sql_end statement_refused(struct sql *s, const struct sql_update *u,
+				      const struct queries *all, uint32_t bad, struct sql_error *e)
 {
+	const PGresult *r = all->q[bad].result;
 	const char *why = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
+	uint32_t i = 0;
 
+	while (all->of[i] < bad)
+		i++;
 	sql_refused(e, u, i, pgsql_state(r), why ? why : "the database did not say why");
-	pgsql_rollback(s);
-	return SQL_FAILED;
+	if (!all->kept[i] || !is_worn(pgsql_state(r))) {
+		pgsql_rollback(s);
+		return SQL_FAILED;
+	}
+	pgsql_forget(s);
+	return SQL_CHANGED;
 }
 
 /*
@@ -136,24 +178,18 @@ static int prepare(struct sql *s, struct sql_error *e)
 	return rc;
 }
 
-/* All but COMMIT. SQL_COMMITTED: it may be committed. */
-static enum sql_end run(struct sql *s, const struct sql_update *u, struct pgsql_query *q,
-			uint64_t *transaction, struct sql_error *e)
+/* How it ended, and what the database said; the transaction is not rolled back always. */
+static enum sql_end judge(struct sql *s, const struct sql_update *u, const struct queries *all,
+			  uint32_t bad, uint64_t *transaction, struct sql_error *e)
 {
-	uint32_t n = STATEMENTS + u->statements, bad;
-	int rc = prepare(s, e);
+	const struct pgsql_query *q = all->q;
 
-	if (rc)
-		return rc == -ENOTCONN ? SQL_UNKNOWN : SQL_FAILED;
-	if (pgsql_run(s, q, n, e))
-		return SQL_UNKNOWN;
-	bad = pgsql_bad(q, n);
 	if (bad <= CHECK)
 		return check_refused(s, q[bad].result, e);
 	if (!PQntuples(q[CHECK].result))
 		return explain(s, u, e);
-	if (bad < n)
-		return statement_refused(s, u, bad - STATEMENTS, q[bad].result, e);
+	if (bad < all->n)
+		return statement_refused(s, u, all, bad, e);
 	if (PQtransactionStatus(s->conn) != PQTRANS_INTRANS) {
 		sql_fail(e, 0, "a statement ended the transaction: leave it out");
 		pgsql_disconnect(s);
@@ -165,6 +201,22 @@ static enum sql_end run(struct sql *s, const struct sql_update *u, struct pgsql_
 		return SQL_FAILED;
 	}
 	return SQL_COMMITTED;
+}
+
+/* All but COMMIT. SQL_COMMITTED: it may be committed. */
+static enum sql_end run(struct sql *s, const struct sql_update *u, struct queries *all,
+			uint64_t *transaction, struct sql_error *e)
+{
+	enum sql_end end;
+	uint32_t bad;
+
+	if (pgsql_run(s, all->q, all->n, e))
+		return SQL_UNKNOWN;
+	bad = pgsql_bad(all->q, all->n);
+	end = judge(s, u, all, bad, transaction, e);
+	if (all->prepares && bad <= all->prepares) /* what is prepared is not known */
+		pgsql_forget(s);
+	return end;
 }
 
 /*
@@ -219,26 +271,29 @@ static uint64_t rows_of(PGresult *r, struct sql_error *e)
 enum sql_end pgsql_update(struct sql *s, const struct sql_update *u, uint64_t *transaction,
 			  uint64_t *rows, struct sql_error *e)
 {
-	struct pgsql_query q[QUERIES] = { 0 };
+	struct queries all = { 0 };
 	struct check c;
 	uint64_t number = 0;
 	enum sql_end end;
-	uint32_t n;
+	int rc;
 
 	if (sql_update_check(u, e))
 		return SQL_FAILED;
 	if (pgsql_call(s, e))
 		return SQL_UNKNOWN;
+	rc = prepare(s, e);
+	if (rc)
+		return rc == -ENOTCONN ? SQL_UNKNOWN : SQL_FAILED;
 	fill_check(&c, s, u);
-	n = fill_queries(q, s, &c, u);
-	end = run(s, u, q, &number, e);
+	fill_queries(&all, s, &c, u);
+	end = run(s, u, &all, &number, e);
 	if (end == SQL_COMMITTED)
 		end = commit(s, e);
 	if (end == SQL_COMMITTED) {
 		*transaction = number;
 		for (uint32_t i = 0; i < u->statements; i++)
-			rows[i] = rows_of(q[STATEMENTS + i].result, e);
+			rows[i] = rows_of(all.q[all.of[i]].result, e);
 	}
-	pgsql_clear(q, n);
+	pgsql_clear(all.q, all.n);
 	return end;
 }

@@ -117,8 +117,16 @@ class Writes:
                 self.w.start_again(victim, ["cached"])
             else:
                 signal_to(victim.cached.pid, signal.SIGCONT)
-        until(lambda: all(h.info().get("in") for h in self.w.apps), "all are members again")
+        until(self.all_in, "all are members again")
         time.sleep(0.2)
+
+    def all_in(self):
+        """All look alike at all, also one that was removed and does not know it yet."""
+        infos = [h.info() for h in self.w.apps]
+        if not all(i.get("in") for i in infos):
+            return False
+        own = {i["name"]: i["generation"] for i in infos}
+        return all(own == {m["name"]: m["generation"] for m in i["members"] if m["in"]} for i in infos)
 
     def run(self, repeats):
         self.too_long, self.writers, self.waits = [], [], None

@@ -241,6 +241,36 @@ TEST_WITH(timeline__another_database__all_come_back_as_other_generations, setup_
 	assert_int_equal(a.r.end, APP_REFUSED);
 }
 
+/* It has no rows, and its numbers begin anew: those of the hosts do not (R3 b). */
+TEST_WITH(timeline__a_database_made_anew__no_number_comes_back, setup_quick, teardown)
+{
+	struct rig *r = *state;
+	uint32_t fence[CACHED_HOSTS + 1];
+	struct answer a;
+
+	r->all->log.level = 0;
+	fill_page(r, 2, 1, 5, "item/5");
+	assert_int_equal(do_update(r, 1, "item/5", "set 1 55").r.end, APP_OK);
+	for (uint16_t n = 1; n <= CACHED_HOSTS; n++)
+		fence[n] = r->app[n]->member.joined.fence;
+	pthread_mutex_lock(&r->db.lock);
+	memset(r->db.row, 0, sizeof(r->db.row));
+	memset(r->db.name, 0, sizeof(r->db.name));
+	r->db.epoch = 0;
+	r->db.transaction = 0;
+	r->db.timeline++;
+	pthread_mutex_unlock(&r->db.lock);
+	for (uint16_t n = 1; n <= CACHED_HOSTS; n++)
+		CACHED_UNTIL(r->all, app_in(r, n) && generation(r, n) > 1);
+	for (uint16_t n = 1; n <= CACHED_HOSTS; n++) {
+		assert_true(r->app[n]->member.joined.fence > fence[n]);
+		assert_true(word_of(r, n, 5) == cache_word(generation(r, n), 0));
+	}
+	/* A home takes no name that is below one that it knows: the update would wait for ever. */
+	a = do_update(r, 1, "item/5", "set 1 56");
+	assert_int_equal(a.r.end, APP_OK);
+}
+
 RIG_TEST(close__its_row_is_removed_and_its_words_are_closed)
 {
 	struct rig *r = *state;

@@ -99,6 +99,71 @@ TEST_WITH(update__a_home_is_silent_for_detect__is_removed_and_comes_back, setup_
 	assert_int_equal(do_update(r, 1, "item/5", "set 1 56").r.end, APP_OK);
 }
 
+/* `detect` of a home begins with the update that waits for it, not with a later tick. */
+RIG_TEST(update__a_home_is_silent__its_time_counts_from_the_broadcast)
+{
+	struct rig *r = *state;
+	const struct recover *told = &r->app[1]->member.recover;
+	struct answer a;
+
+	r->all->host[3]->stopped = true;
+	ask_update(r, 1, "item/5", "set 1 55", &a);
+	assert_true(hostset_has(&told->missing[0], 3));
+	r->all->host[3]->stopped = false;
+	CACHED_UNTIL(r->all, a.times && slots_idle(r, 1));
+	assert_true(hostset_empty(&told->missing[0]));
+}
+
+static int setup_slow(void **state)
+{
+	*state = rig_three(2 * NS_PER_S);
+	return 0;
+}
+
+/* Updates wait for the removal: it does not wait for a connection. */
+TEST_WITH(update__a_home_is_silent__there_is_a_connection_before_it_is_removed, setup_slow,
+	  teardown)
+{
+	struct rig *r = *state;
+	const struct app_warm *warm = &r->app[1]->member.warm;
+	struct answer a;
+	uint32_t opens, open;
+
+	r->all->log.level = 0;
+	open = fake_handles(&r->db, 1);
+	r->all->host[3]->stopped = true;
+	ask_update(r, 1, "item/5", "set 1 55", &a);
+	CACHED_UNTIL(r->all, warm->open && !jobs_busy(r->app[1]->jobs, LANE_REMOVE));
+	assert_true(fake_row(&r->db, 3).in);
+	opens = fake_called(&r->db, 1, FAKE_OPEN);
+	CACHED_UNTIL(r->all, !fake_row(&r->db, 3).in);
+	assert_int_equal(fake_called(&r->db, 1, FAKE_OPEN), opens);
+	CACHED_UNTIL(r->all, a.times);
+	assert_false(warm->open);
+	assert_int_equal(fake_called(&r->db, 1, FAKE_OPEN), opens + 1); /* that of the slot */
+	assert_int_equal(fake_handles(&r->db, 1), open + 1);
+}
+
+/* It has answered after all. */
+TEST_WITH(update__a_home_is_slow__the_connection_is_closed_again, setup_slow, teardown)
+{
+	struct rig *r = *state;
+	const struct app_warm *warm = &r->app[1]->member.warm;
+	struct answer a;
+	uint32_t open;
+
+	r->all->log.level = 0;
+	open = fake_handles(&r->db, 1);
+	r->all->host[3]->stopped = true;
+	ask_update(r, 1, "item/5", "set 1 55", &a);
+	CACHED_UNTIL(r->all, warm->open && !jobs_busy(r->app[1]->jobs, LANE_REMOVE));
+	r->all->host[3]->stopped = false;
+	CACHED_UNTIL(r->all, a.times);
+	CACHED_UNTIL(r->all, !warm->open && !jobs_busy(r->app[1]->jobs, LANE_REMOVE));
+	assert_int_equal(fake_handles(&r->db, 1), open + 1);
+	assert_true(fake_row(&r->db, 3).in);
+}
+
 /* The end does not reach a home that has died since: its slot must not wait for ever. */
 TEST_WITH(update__a_home_dies_before_its_end__the_slot_is_free_again, setup_quick, teardown)
 {

@@ -120,6 +120,10 @@ static void check(void *rig, const struct step *s)
 		step_holds(s, r->act.is_missing);
 	else if (step_is(s, "pends"))
 		step_holds(s, !r->act.is_missing);
+	else if (step_is(s, "suspects"))
+		step_holds(s, recover_suspects(&r->r, at(r)));
+	else if (step_is(s, "trusts"))
+		step_holds(s, !recover_suspects(&r->r, at(r)));
 	else if (step_is(s, "rests"))
 		step_holds(s, recover_due(&r->r).ns == INT64_MAX);
 	else
@@ -252,6 +256,25 @@ static const struct row rows[] = {
 	  MEMBER "ms 400, missing 0 2, hang 60, next, hang 60, next -> do remove" },
 	/* due */
 	{ "due__an_update_waits__within_a_check", MEMBER "missing 1 2 -> due 25" },
+	{ "due__an_update_waits__when_the_member_is_to_be_removed",
+	  MEMBER "missing 1 2, ms 90 -> due 10; missing 0 3 -> due 10; ms 10 -> due 0" },
+	{ "due__two_updates_wait__by_the_first",
+	  MEMBER "missing 0 2, ms 90, missing 1 3 -> due 10" },
+	{ "due__it_is_being_removed__within_a_check",
+	  MEMBER "missing 1 2, ms 100, next -> do remove, due 25" },
+	{ "due__it_is_out_already__within_a_check",
+	  MEMBER "missing 1 2, ms 90, look 1 3 -> due 25" },
+	{ "due__this_host_has_hung__not_before_there_was_time_to_answer",
+	  MEMBER "ms 400, missing 0 2, hang 200, next -> due 25; ms 40, next -> do nothing, "
+		 "due 10" },
+	{ "due__this_host_waits_for_itself__within_a_check",
+	  MEMBER "missing 1 1, ms 90 -> due 25" },
+	/* a connection for the removal is made before */
+	{ "suspects__half_of_detect",
+	  MEMBER "missing 1 2, ms 49 -> trusts; ms 1 -> suspects; missing 1 -> trusts" },
+	{ "suspects__it_is_being_removed__no_more",
+	  MEMBER "missing 1 2, ms 100, next -> do remove, trusts" },
+	{ "suspects__this_host_is_no_member__nobody", "look 2 3, missing 1 2, ms 50 -> trusts" },
 	{ "due__one_is_pending__within_a_check", MEMBER "pending 2 -> due 25" },
 	{ "due__not_a_member__within_a_check", "look 2 3 -> due 25" },
 	{ "due__it_is_out__within_a_check", MEMBER "ms 1, look 2 3 -> due 25" },

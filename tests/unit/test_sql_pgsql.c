@@ -395,6 +395,136 @@ PG_TEST(update__a_statement_with_many_rows__does_not_keep_them)
 	assert_int_equal(r->rows[0], 2);
 }
 
+/* --- statements that are prepared ----------------------------------------------------------- */
+
+#define PREPARED                                                                                   \
+	"(SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'resex!_u%' ESCAPE '!')"
+#define COUNT "UPDATE items SET v = " PREPARED " WHERE id = 1"
+
+PG_TEST(text__comes_again__is_prepared_once)
+{
+	struct sql *s = rig_handle(r, RIG_SELF);
+	struct sql_joined j = rig_join(r, s);
+
+	rig_ends(r, rig_update(r, s, &j, 1, COUNT), SQL_COMMITTED);
+	assert_int_equal(rig_item(r), 0);
+	for (uint64_t n = 2; n <= 9; n++) {
+		rig_ends(r, rig_update(r, s, &j, n, COUNT), SQL_COMMITTED);
+		assert_int_equal(r->rows[0], 1);
+		assert_int_equal(rig_item(r), 1);
+	}
+}
+
+PG_TEST(text__several_times_in_one_update__each_has_its_parameters)
+{
+	struct sql *s = rig_handle(r, RIG_SELF);
+	struct sql_joined j = rig_join(r, s);
+	const char *one[] = { "1", "1" }, *two[] = { "10", "1" }, *three[] = { "100", "1" };
+	const char *none[] = { "1", "99" };
+	static const char add[] = "UPDATE items SET v = v + $1 WHERE id = $2";
+	struct sql_statement st[] = {
+		{ add, 2, one },   { add, 2, two },  { "DELETE FROM items WHERE id = 77", 0, NULL },
+		{ add, 2, three }, { add, 2, none },
+	};
+	struct sql_update u = { 5, 0, j.epoch, 5, st };
+
+	for (uint64_t n = 1; n <= 3; n++) {
+		u.name = cache_update_name(j.fence, n);
+		rig_ends(r, r->ops->update(s, &u, &r->transaction, r->rows, &r->e), SQL_COMMITTED);
+		assert_int_equal(rig_item(r), 111 * n);
+		assert_int_equal(r->rows[0] + r->rows[1] + r->rows[3], 3);
+		assert_int_equal(r->rows[2] + r->rows[4], 0);
+	}
+}
+
+/* More texts than there are places: another one that comes twice takes a place. */
+PG_TEST(text__too_many_of_them__the_newest_are_prepared)
+{
+	struct sql *s = rig_handle(r, RIG_SELF);
+	struct sql_joined j = rig_join(r, s);
+	char text[128];
+
+	for (uint64_t n = 1; n <= 400; n++) {
+		snprintf(text, sizeof(text), "UPDATE items SET v = %d WHERE id = 1",
+			 (int)(n - 1) / 2);
+		rig_ends(r, rig_update(r, s, &j, n, text), SQL_COMMITTED);
+		assert_int_equal(rig_item(r), (n - 1) / 2);
+	}
+	rig_ends(r, rig_update(r, s, &j, 401, COUNT), SQL_COMMITTED);
+	assert_in_range(rig_item(r), 40, 64);
+}
+
+PG_TEST(text__that_is_refused__is_refused_each_time_and_the_next_one_is_not)
+{
+	struct sql *s = rig_handle(r, RIG_SELF);
+	struct sql_joined j = rig_join(r, s);
+	uint64_t n = 0;
+
+	for (int i = 0; i < 4; i++) {
+		rig_ends(r, rig_update(r, s, &j, ++n, "UPDATE nowhere SET v = 1"), SQL_FAILED);
+		assert_string_equal(r->e.state, "42P01");
+		rig_says(r, "statement 1");
+		rig_ends(r, rig_update(r, s, &j, ++n, "UPDATE items SET v = v + 1 WHERE id = 1"),
+			 SQL_COMMITTED);
+	}
+	assert_int_equal(rig_item(r), 4);
+}
+
+/* What stands before a refusal was prepared, or not: nothing is taken for what it is not. */
+PG_TEST(text__an_update_is_refused_on_the_way__is_prepared_anew)
+{
+	struct sql *s = rig_handle(r, RIG_SELF);
+	struct sql_joined j = rig_join(r, s);
+	struct sql_statement st[] = {
+		{ "UPDATE items SET v = v + 1 WHERE id = 1", 0, NULL },
+		{ "UPDATE items SET v = 2000000", 0, NULL }, /* its check is violated */
+		{ "UPDATE items SET v = v + 2 WHERE id = 1", 0, NULL },
+	};
+	struct sql_update u = { 5, 0, j.epoch, 3, st };
+
+	for (uint64_t n = 1; n <= 4; n++) {
+		u.name = cache_update_name(j.fence, n);
+		rig_ends(r, r->ops->update(s, &u, &r->transaction, r->rows, &r->e), SQL_FAILED);
+		assert_string_equal(r->e.state, "23514");
+		rig_says(r, "statement 2");
+	}
+	st[1].text = st[2].text;
+	for (uint64_t n = 5; n <= 8; n++) {
+		u.name = cache_update_name(j.fence, n);
+		rig_ends(r, r->ops->update(s, &u, &r->transaction, r->rows, &r->e), SQL_COMMITTED);
+		assert_int_equal(rig_item(r), 5 * (n - 4));
+	}
+}
+
+/* A plan that no longer fits must not make an update fail: nothing is wrong with it. */
+PG_TEST(text__its_table_has_changed__is_made_anew)
+{
+	struct sql *s = rig_handle(r, RIG_SELF);
+	struct sql_joined j = rig_join(r, s);
+	static const char text[] = "UPDATE items SET v = v + 1 WHERE id = 1 RETURNING *";
+
+	for (uint64_t n = 1; n <= 3; n++)
+		rig_ends(r, rig_update(r, s, &j, n, text), SQL_COMMITTED);
+	rig_run(r, "ALTER TABLE items ADD COLUMN more integer");
+	rig_ends(r, rig_update(r, s, &j, 4, text), SQL_CHANGED);
+	for (uint64_t n = 5; n <= 7; n++)
+		rig_ends(r, rig_update(r, s, &j, n, text), SQL_COMMITTED);
+	assert_int_equal(rig_item(r), 6);
+}
+
+PG_TEST(text__a_statement_drops_all_that_is_prepared__is_made_anew)
+{
+	struct sql *s = rig_handle(r, RIG_SELF);
+	struct sql_joined j = rig_join(r, s);
+
+	rig_ends(r, rig_update(r, s, &j, 1, "UPDATE items SET v = 1"), SQL_COMMITTED);
+	rig_ends(r, rig_update(r, s, &j, 2, "DO 'BEGIN EXECUTE ''DEALLOCATE ALL''; END'"),
+		 SQL_COMMITTED);
+	rig_ends(r, rig_update(r, s, &j, 3, "UPDATE items SET v = 2"), SQL_CHANGED);
+	rig_ends(r, rig_update(r, s, &j, 4, "UPDATE items SET v = 2"), SQL_COMMITTED);
+	assert_int_equal(rig_item(r), 2);
+}
+
 #else
 
 TEST(pgsql__is_not_built)
