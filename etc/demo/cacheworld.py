@@ -237,13 +237,13 @@ class World:
         with open(TOP + "/etc/cache/resex.vcl") as f:
             rules = f.read()
         old = 'resex.cache("/run/resex-cached/ring.sock", timeout = 50ms)'
-        key = "req.http.Cookie)) {"
-        if old not in rules or key not in rules:
+        key = "req.url)) { #-S"  # not the line beside it, which is a comment
+        if old not in rules or rules.count(key) != 1:
             raise Failed("etc/cache/resex.vcl is not as this program knows it")
         rules = rules.replace(old, 'resex.cache("%s", timeout = 100ms)' % h.ring)
         rules = rules.replace("import resex;", 'import resex from "%s/libvmod_resex.so";' % self.build)
         if not self.lists:
-            rules = rules.replace(key, "req.http.Cookie, all = true)) {")
+            rules = rules.replace(key, "req.url, all = true)) { #-S")
         with open(h.dir + "/resex.vcl", "w") as f:
             f.write(vcl + rules)
         os.makedirs(h.dir + "/varnish", exist_ok=True)

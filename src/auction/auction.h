@@ -32,7 +32,8 @@ struct auction_options {
 	const char *cache; /* socket of resex-cached; NULL: the default */
 	bool no_cache;
 	uint64_t threads, updaters;
-	uint64_t list; /* items that a category shows, 2 .. AUCTION_THINGS_MAX - 1 */
+	uint64_t list;	  /* items that a category shows, 2 .. AUCTION_THINGS_MAX - 1 */
+	uint64_t depends; /* things of each page, 1 .. AUCTION_THINGS_MAX; 0: as pages.c says */
 	int64_t work_ns;
 	bool work_cpu; /* compute for so long; else sleep */
 	/* --init */

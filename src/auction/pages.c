@@ -10,6 +10,9 @@
  *	/user/N       user/N (the name); user/N/bids and user/N/items, which are lists; the
  *	              items it shows
  *
+ * With --depends N, what the page is about (category/0 of the front page), and the items with the
+ * N - 1 next ids.
+ *
  * A row has a counter, and so has each list to which rows are added: a page that shows "the newest"
  * depends on the list, for what is not there yet has no row to depend on.
  */
@@ -35,7 +38,7 @@ static const char *number_behind(const char *path, const char *prefix)
 
 struct reader {
 	struct page *p;
-	const char *id;
+	const char *kind, *id; /* what the page is about */
 	bool found;
 };
 
@@ -50,6 +53,19 @@ static void put_link(struct page *p, const char *kind, const char *id, const cha
 	page_put(p, "<a href=\"/%s/%s\">", kind, id);
 	page_put_text(p, name);
 	page_put(p, "</a>");
+}
+
+/* Columns: name, state, last. */
+static int put_name(void *arg, const char *const *column)
+{
+	struct reader *r = arg;
+
+	r->found = true;
+	page_depends(r->p, r->kind, r->id, "", column[1], column[2]);
+	page_put(r->p, "<h1>");
+	page_put_text(r->p, column[0]);
+	page_put(r->p, "</h1>\n");
+	return 0;
 }
 
 /* --- lists of items --- */
@@ -113,7 +129,7 @@ static int put_bid(void *arg, const char *const *column)
 
 static int make_item(struct auction_worker *w, const char *id, struct page *p, struct db_error *e)
 {
-	struct reader r = { p, id, false };
+	struct reader r = { p, "item", id, false };
 	int rc =
 		query(w,
 		      "SELECT i.name, i.price, i.bids, i.state, i.last, i.seller, u.name, u.state, "
@@ -134,26 +150,14 @@ static int make_item(struct auction_worker *w, const char *id, struct page *p, s
 
 /* --- the category's page, and the front page --- */
 
-static int put_category(void *arg, const char *const *column)
-{
-	struct reader *r = arg;
-
-	r->found = true;
-	page_depends(r->p, "category", r->id, "", column[1], column[2]);
-	page_put(r->p, "<h1>");
-	page_put_text(r->p, column[0]);
-	page_put(r->p, "</h1>\n");
-	return 0;
-}
-
 static int make_category(struct auction_worker *w, const char *id, struct page *p,
 			 struct db_error *e)
 {
 	char newest[24], oldest[24];
 	const char *new_param[] = { id, newest }, *old_param[] = { id, oldest };
-	struct reader r = { p, id, false };
+	struct reader r = { p, "category", id, false };
 	int rc = query(w, "SELECT name, state, last FROM categories WHERE id = $1", &id, 1,
-		       put_category, &r, e);
+		       put_name, &r, e);
 
 	if (rc || !r.found)
 		return rc ? rc : -ENOENT;
@@ -181,10 +185,10 @@ static int put_category_link(void *arg, const char *const *column)
 
 static int make_front(struct auction_worker *w, struct page *p, struct db_error *e)
 {
-	struct reader r = { p, "0", false };
+	struct reader r = { p, "category", "0", false };
 	const char *id = "0";
 	int rc = query(w, "SELECT name, state, last FROM categories WHERE id = $1", &id, 1,
-		       put_category, &r, e);
+		       put_name, &r, e);
 
 	if (rc || !r.found)
 		return rc ? rc : -ENOENT;
@@ -218,7 +222,7 @@ static int put_user(void *arg, const char *const *column)
 
 static int make_user(struct auction_worker *w, const char *id, struct page *p, struct db_error *e)
 {
-	struct reader r = { p, id, false };
+	struct reader r = { p, "user", id, false };
 	int rc = query(w,
 		       "SELECT name, state, last, bids_state, bids_last, items_state, items_last "
 		       "FROM users WHERE id = $1",
@@ -239,6 +243,68 @@ static int make_user(struct auction_worker *w, const char *id, struct page *p, s
 			 &id, 1, e);
 }
 
+/* --- pages that depend on so many things: --depends --- */
+
+/* The items of these ids, which are shown or, until somebody makes them, missed. */
+struct row_of_ids {
+	struct page *p;
+	uint64_t next, end;
+};
+
+/* Those before end are not there. The change that makes one changes a thing that counts from 0. */
+static void miss_items(struct row_of_ids *r, uint64_t end)
+{
+	char id[24];
+
+	for (; r->next < end; r->next++) {
+		snprintf(id, sizeof(id), "%" PRIu64, r->next);
+		page_depends(r->p, "item", id, "", "0", "0");
+	}
+}
+
+static int put_numbered_item(void *arg, const char *const *column)
+{
+	struct row_of_ids *r = arg;
+	uint64_t id = strtoull(column[0], NULL, 10);
+
+	miss_items(r, id);
+	r->next = id + 1;
+	return put_item_row(r->p, column);
+}
+
+/* A page that is about one thing of this kind. */
+struct counted {
+	const char *kind, *text;
+};
+
+#define ONE_OF(table) "SELECT name, state, last FROM " table " WHERE id = $1"
+
+/* What the page is about, and the items with the next ids. */
+static int make_counted(struct auction_worker *w, const struct counted *c, const char *id,
+			struct page *p, struct db_error *e)
+{
+	uint64_t first = strtoull(id, NULL, 10) + 1;
+	struct row_of_ids items = { p, first, first + w->o->depends - 1 };
+	struct reader r = { p, c->kind, id, false };
+	char from[24], to[24];
+	const char *param[] = { from, to };
+	int rc = query(w, c->text, &id, 1, put_name, &r, e);
+
+	if (rc || !r.found)
+		return rc ? rc : -ENOENT;
+	snprintf(from, sizeof(from), "%" PRIu64, first);
+	snprintf(to, sizeof(to), "%" PRIu64, items.end - 1);
+	page_put(p, "<table><tr><th>item<th>price<th>bids</tr>\n");
+	if (items.next < items.end)
+		rc = query(w,
+			   "SELECT " ITEM_COLUMNS " FROM items WHERE id BETWEEN CAST($1 AS bigint) "
+			   "AND CAST($2 AS bigint) ORDER BY id",
+			   param, 2, put_numbered_item, &items, e);
+	miss_items(&items, items.end);
+	page_put(p, "</table>\n");
+	return rc;
+}
+
 /* --- all of them --- */
 
 int pages_make(struct auction_worker *w, const char *path, struct page *p,
@@ -246,20 +312,25 @@ int pages_make(struct auction_worker *w, const char *path, struct page *p,
 {
 	static const struct {
 		const char *prefix;
+		struct counted counted;
 		int (*make)(struct auction_worker *w, const char *id, struct page *p,
 			    struct db_error *e);
 	} kinds[] = {
-		{ "/item/", make_item },
-		{ "/category/", make_category },
-		{ "/user/", make_user },
+		{ "/item/", { "item", ONE_OF("items") }, make_item },
+		{ "/category/", { "category", ONE_OF("categories") }, make_category },
+		{ "/user/", { "user", ONE_OF("users") }, make_user },
 	};
+	bool counted = w->o->depends != 0;
 
 	snprintf(named, AUCTION_PATH_MAX, "%s", path);
 	if (!strcmp(path, "/"))
-		return make_front(w, p, e);
+		return counted ? make_counted(w, &kinds[1].counted, "0", p, e)
+			       : make_front(w, p, e);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		const char *id = number_behind(path, kinds[i].prefix);
 
+		if (id && counted)
+			return make_counted(w, &kinds[i].counted, id, p, e);
 		if (id)
 			return kinds[i].make(w, id, p, e);
 	}

@@ -16,8 +16,12 @@ class Bounds:
         self.test, self.transport, self.lists, self.seconds = test, transport, lists, seconds
         self.name = "bounds-%s-%s" % (transport, "lists" if lists else "all")
         self.w = FaultWorld(test.net, test.stall, test.top + "/pg", "%s/%s" % (test.top, self.name), test.build, apps=3,
-                            proxies=2, transport=transport, lists=lists, items=300, memory="1m", work_ms=10,
+                            proxies=2, transport=transport, lists=lists, items=self.pages(), memory="1m", work_ms=10,
                             cache={"fresh": "200ms", "detect": "400ms", "words": 8, "slots": 1}, more=SMALL)
+
+    def pages(self):
+        """Without lists they must not all find room in Varnish, which has 1 MiB or more."""
+        return 300 if self.lists else 3000
 
     def counters(self):
         """What was full, and how often it mattered."""
@@ -45,7 +49,7 @@ class Bounds:
 
     def load(self, rate):
         # More readers than slots of the ring, more updaters than slots of updates.
-        return self.w.load(self.w.proxies, "-r", "320", "-u", "60", "-t", "6", "-P", "300", "-z", "0.4", "-T",
+        return self.w.load(self.w.proxies, "-r", "320", "-u", "60", "-t", "6", "-P", str(self.pages()), "-z", "0.4", "-T",
                            str(self.seconds), "-R", str(rate), "-S", str(self.test.seed % 2 ** 31))
 
     def ended(self, p):
@@ -60,7 +64,7 @@ class Bounds:
         """First many updates, for words, log and slots; then few, for lists, Varnish and the ring."""
         try:
             self.w.start()
-            first = self.ended(self.load(100 if self.lists else 20))
+            first = self.ended(self.load(100 if self.lists else 5))
             p = self.load(1)
             time.sleep(self.seconds / 2)
             for h in self.w.proxies:  # while nobody answers, requests take all slots

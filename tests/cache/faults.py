@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import check
 import kinds  # noqa: F401
 from bounds import Bounds
-from hosts import Failed, FaultWorld, Lateness, Net, enter, until
+from hosts import Failed, FaultWorld, Lateness, Net, enter, http, until
 from kinds import KINDS, Hands, schedule, updates_of
 from writes import Writes
 
@@ -133,7 +133,7 @@ class Round:
                            "-S", str(self.test.seed % 2 ** 31), *words)
 
     def under_load(self, log):
-        p = self.load("-R", str(150 if self.lists else 15), "-T", "86400", *(["-l", self.top + "/replies.log"] if log else []))
+        p = self.load("-R", str(150 if self.lists else 5), "-T", "86400", *(["-l", self.top + "/replies.log"] if log else []))
         try:
             time.sleep(0.5)
             self.make_faults()
@@ -199,12 +199,19 @@ class Round:
             raise Failed("%s: hits do not come back: %d of %d" % (self.name, r["hits"], r["replies"]))
         return now - began, r
 
+    def look_at_lists(self):
+        """Homes have lists of tags, or all pages are of word 0: this round is what it says."""
+        used = sum(json.loads(http(h.api, "GET", "/v1/cache")[2])["home"]["listings_used"] for h in self.w.apps)
+        if bool(used) != self.lists:
+            raise Failed("%s: homes have %d tags of pages in their lists" % (self.name, used))
+
     def run(self, log):
         try:
             self.w.start()
             say("%s: started: %d faults in %d lanes" % (self.name, len(self.faults), self.lanes))
             r = self.under_load(log)
             well, again = self.progress()
+            self.look_at_lists()
             panics = self.w.panics()
             if panics:
                 raise Failed("; ".join(panics[:5]))

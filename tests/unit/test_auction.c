@@ -185,6 +185,45 @@ static void refuse(void **state)
 }
 TEST_ROWS(wrong, refuse)
 
+RIG_TEST(depends__3__is_what_the_page_is_about_and_the_next_2_items)
+{
+	struct rig *r = *state;
+
+	r->o.depends = 3;
+	shows(r, "/item/5", "item/5=0:0 item/6=0:0 item/7=0:0");
+	shows(r, "/category/1", "category/1=0:0 item/2=0:0 item/3=0:0");
+	shows(r, "/user/3", "user/3=0:0 item/4=0:0 item/5=0:0");
+	shows(r, "/", "category/0=0:0 item/1=0:0 item/2=0:0");
+	assert_int_equal(ask(r, "/item/500", NULL), 404);
+	assert_int_equal(ask(r, "/bid", "item=6&user=1&raise=10&update=7"), 200);
+	shows(r, "/item/5", "item/5=0:0 item/6=1:7 item/7=0:0");
+}
+
+RIG_TEST(depends__item_that_is_not_there__counts_from_0)
+{
+	struct rig *r = *state;
+
+	r->o.depends = 4;
+	shows(r, "/item/11", "item/11=0:0 item/12=0:0 item/13=0:0 item/14=0:0");
+	assert_int_equal(ask(r, "/item", "id=14&user=2&category=1&name=x&update=8"), 200);
+	shows(r, "/item/11", "item/11=0:0 item/12=0:0 item/13=0:0 item/14=1:8");
+	shows(r, "/item/12", "item/12=0:0 item/13=0:0 item/14=1:8 item/15=0:0");
+}
+
+RIG_TEST(depends__1_and_64__are_as_many)
+{
+	struct rig *r = *state;
+	size_t n = 1;
+
+	r->o.depends = 1;
+	shows(r, "/item/5", "item/5=0:0");
+	r->o.depends = 64;
+	assert_int_equal(ask(r, "/item/5", NULL), 200);
+	for (const char *s = strstr(r->r.text, "state: ") + 7; strncmp(s, " -->", 4); s++)
+		n += *s == ' ';
+	assert_int_equal(n, 64);
+}
+
 RIG_TEST(states__are_those_of_all_things)
 {
 	struct rig *r = *state;
