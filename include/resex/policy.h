@@ -94,6 +94,7 @@ struct policy_ops {
 	 * is the format: m whole thousands, d thousands with two decimals, p
 	 * permille as percent, g the name of the guest in that slot, a the names
 	 * of the guests that are charged for it: those with the same slot as an a.
+	 * "%r" is replaced by plan_guest.rate with two decimals.
 	 * Ends with NULL. reasons[0] is the reason for "no cap wanted".
 	 */
 	const char *const *reasons;
