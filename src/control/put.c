@@ -151,6 +151,7 @@ void put_check(json_t *o, const char *key, const struct check_view *k)
 	put_s(v, "source", k->source);
 	put_s(v, "error", k->error);
 	put_u(v, "windows", c->windows);
+	put_u(v, "skipped", c->skipped);
 	put_u(v, "sent_bytes", c->sent);
 	put_u(v, "explained_bytes", c->explained);
 	put_u(v, "sent_bytes_s", cross_rate(&c->last, c->last.sent));

@@ -160,6 +160,8 @@ struct guests {
 	struct checked link[FLOW_LINKS_MAX];
 	struct mono cross_due, cross_time; /* the next reading; the newest */
 	bool cross_waits;		   /* for a snapshot that is as new as it */
+	uint64_t cross_starved;		   /* snapshot.starved_ticks at the end of a window */
+	bool host_late;			   /* the newest reading was skipped, of one or more */
 	uint32_t diverging;		   /* guests */
 };
 
