@@ -417,6 +417,7 @@ const struct policy_ops policy_ioshares = {
 	.name = "ioshares",
 	.text = "A guest that slows others on its link is charged more and capped, until they "
 		"recover.",
+	.needs_reports = 1,
 	.params_size = sizeof(struct ios_params),
 	.global_size = sizeof(struct ios_global),
 	.guest_size = sizeof(struct ios_guest),

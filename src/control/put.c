@@ -160,6 +160,14 @@ void put_check(json_t *o, const char *key, const struct check_view *k)
 	put_diverges(v, k);
 }
 
+void put_policy_note(json_t *o, const struct call *c)
+{
+	char text[512];
+
+	guests_unheard_text(c->guests, guests_unheard(c->guests, c->sn), text, sizeof(text));
+	put_s(o, "policy_note", text);
+}
+
 /* Several may be true at once: the first of them is shown (of other hosts' guests: hosts.c). */
 const char *state_of(const struct guest_view *g)
 {
