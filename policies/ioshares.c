@@ -29,28 +29,38 @@ enum ios_reason {
 	WHY_NO_BASE,
 	WHY_FADING,
 	WHY_FLOOR,
+	WHY_UNHEARD,
+	WHY_UNKNOWN,
 };
 
+/* Both figures of a rise, of which either may be the one over its tolerance. */
+#define RISE "mean +%1p, deviation +%3p percent of its base latency"
+
 static const char *const ios_reasons[] = {
-	[WHY_FREE] = "no cap: no guest is slowed down by this one",
-	[WHY_TAXED] = "cap %0m percent, charged %1d times the plain rate: guest %2g is %3p "
-		      "percent slower than alone because of %2a",
+	[WHY_FREE] = "no cap: it is not to blame for any guest's latency",
+	[WHY_TAXED] = "cap %0m percent, charged %r times the plain rate: guest %2g waits longer "
+		      "for I/O because of %2a: " RISE,
 	[WHY_EMPTY] = "lowest cap, %0m percent: all of its Resos are spent; until the next epoch",
 	[WHY_EXEMPT] = "no cap: the guest is exempt",
 	[WHY_NOT_CAPPABLE] = "no cap: the guest's original cap is not saved yet",
 	[WHY_FUTILE] = "no cap for another %3 ms: at its lowest cap guest %2g was no faster",
-	[WHY_SELF] = "no cap; it is %3p percent slower than alone, but was capped itself or had no "
+	[WHY_SELF] = "no cap; it waits longer for I/O (" RISE "), but was capped itself or had no "
 		     "CPU: no evidence against others",
-	[WHY_HURT] = "no cap; it is %3p percent slower than alone; charged more for it: %0a; guest "
+	[WHY_HURT] = "no cap; it waits longer for I/O (" RISE "); charged more for it: %0a; guest "
 		     "%2g sends most",
-	[WHY_NOBODY] = "no cap; it is %3p percent slower than alone, but the guests that may be "
+	[WHY_NOBODY] = "no cap; it waits longer for I/O (" RISE "), but the guests that may be "
 		       "capped do not send so much that they are to blame",
 	[WHY_NO_BASE] = "no cap; its own latency when alone is neither configured nor learned yet, "
 			"so no guest can be blamed",
-	[WHY_FADING] = "cap %0m percent, charged %1d times the plain rate, on the way back "
+	[WHY_FADING] = "cap %0m percent, charged %r times the plain rate, on the way back "
 		       "to no cap: the guest that was slowed down no longer reports",
-	[WHY_FLOOR] = "lowest cap, %0m percent, and guest %2g is still %3p percent slower than "
-		      "alone because of %2a: a cap does not stop messages that are already posted",
+	[WHY_FLOOR] = "lowest cap, %0m percent, and guest %2g still waits longer for I/O because "
+		      "of %2a: " RISE ". A cap does not stop messages that are already posted",
+	[WHY_UNHEARD] = "no cap; no other guest on its link reports its latency "
+			"(resex_report(3)), so whether it slows others down is not known",
+	[WHY_UNKNOWN] = "no cap; whether it slows others down is not known: of the other guests on "
+			"its link that report, none has a base latency and a window without a cap "
+			"of its own",
 	NULL,
 };
 
@@ -290,6 +300,12 @@ static bool is_beyond_caps(const struct ios_tick *t, const struct policy_guest *
 	       mono_sub(t->in->now, s->pinned_since) >= (int64_t)t->p->futile;
 }
 
+static void put_rise(const struct ios_guest *r, struct plan_guest *out)
+{
+	out->why[1] = permille(r->rise.mean);
+	out->why[3] = permille(r->rise.dev);
+}
+
 static void why_taxed(const struct ios_tick *t, const struct policy_guest *g,
 		      const struct ios_guest *s, struct plan_guest *out)
 {
@@ -300,24 +316,58 @@ static void why_taxed(const struct ios_tick *t, const struct policy_guest *g,
 		return;
 	out->reason = is_beyond_caps(t, g, s) ? WHY_FLOOR : WHY_TAXED;
 	out->why[2] = s->accuser;
-	out->why[3] = permille(r->intf);
+	put_rise(r, out);
 }
 
-static void why_free(const struct ios_guest *s, uint32_t slot, struct plan_guest *out)
+/* Can the newest window of this reporter show that another guest slows it down, or does not? */
+static bool is_evidence(const struct ios_guest *r)
+{
+	return r->verdict == IOS_FINE || r->verdict == IOS_NOBODY || r->verdict == IOS_OVER;
+}
+
+static void count_evidence(struct ios_tick *t)
+{
+	for (uint32_t i = 0; i < t->in->guests; i++) {
+		const struct ios_guest *r = &t->state[t->in->guest[i].slot];
+		struct ios_tick_link *l = &t->link[t->in->guest[i].link];
+
+		l->reporters += r->reports;
+		l->evidence += is_evidence(r);
+	}
+}
+
+/* No reporter says that this guest slows it down: because none could? */
+static enum ios_reason why_not_blamed(const struct ios_tick *t, const struct policy_guest *g,
+				      const struct ios_guest *s)
+{
+	const struct ios_tick_link *l = &t->link[g->link];
+
+	if (l->evidence > is_evidence(s))
+		return WHY_FREE;
+	return l->reporters > s->reports ? WHY_UNKNOWN : WHY_UNHEARD;
+}
+
+static void why_free(const struct ios_tick *t, const struct policy_guest *g,
+		     const struct ios_guest *s, struct plan_guest *out)
 {
 	static const enum ios_reason of_verdict[] = {
-		[IOS_NONE] = WHY_FREE, [IOS_NO_BASE] = WHY_NO_BASE, [IOS_FINE] = WHY_FREE,
-		[IOS_SELF] = WHY_SELF, [IOS_NOBODY] = WHY_NOBODY,   [IOS_OVER] = WHY_HURT,
+		[IOS_NO_BASE] = WHY_NO_BASE,
+		[IOS_SELF] = WHY_SELF,
+		[IOS_NOBODY] = WHY_NOBODY,
+		[IOS_OVER] = WHY_HURT,
 	};
 
-	out->reason = of_verdict[s->verdict];
-	if (out->reason == WHY_FREE || out->reason == WHY_NO_BASE)
+	if (s->verdict == IOS_NONE || s->verdict == IOS_FINE) {
+		out->reason = why_not_blamed(t, g, s);
 		return;
-	out->why[3] = permille(s->intf);
+	}
+	out->reason = of_verdict[s->verdict];
+	if (out->reason == WHY_NO_BASE)
+		return;
+	put_rise(s, out);
 	if (out->reason != WHY_HURT)
 		return;
-	out->why[0] = slot;
-	out->why[1] = s->blamed.guests;
+	out->why[0] = g->slot;
 	out->why[2] = s->blamed.most;
 }
 
@@ -327,7 +377,6 @@ static struct plan_guest plan_of(const struct ios_tick *t, const struct policy_g
 	struct plan_guest out = { .cap = cap_wanted(t, g, s->rate), .rate = { (uint32_t)s->rate } };
 
 	out.why[0] = out.cap.mpct;
-	out.why[1] = permille(s->rate);
 	if (g->flags & POLICY_EXEMPT)
 		out.reason = WHY_EXEMPT;
 	else if (!(g->flags & POLICY_CAPPABLE))
@@ -337,7 +386,7 @@ static struct plan_guest plan_of(const struct ios_tick *t, const struct policy_g
 	else if (s->rate > IOS_ONE)
 		why_taxed(t, g, s, &out);
 	else if (!why_futile(t, g->slot, &out))
-		why_free(s, g->slot, &out);
+		why_free(t, g, s, &out);
 	return out;
 }
 
@@ -354,6 +403,7 @@ static void ios_decide(const struct policy_in *in, const void *params, void *glo
 	ios_calm(&t);	  /* 8 */
 	ios_futility(&t); /* 9 */
 	find_resting(&t);
+	count_evidence(&t);
 	for (uint32_t i = 0; i < in->guests; i++) {
 		const struct policy_guest *g = &in->guest[i];
 
@@ -367,6 +417,7 @@ const struct policy_ops policy_ioshares = {
 	.name = "ioshares",
 	.text = "A guest that slows others on its link is charged more and capped, until they "
 		"recover.",
+	.needs_reports = 1,
 	.params_size = sizeof(struct ios_params),
 	.global_size = sizeof(struct ios_global),
 	.guest_size = sizeof(struct ios_guest),

@@ -64,6 +64,11 @@ struct ios_latency {
 	uint64_t dev;  /* deviation of WTime + PTime */
 };
 
+/* How far a reporter is above its base: fractions, each at most 2^32 - 1. */
+struct ios_rise {
+	uint64_t mean, dev;
+};
+
 /* Guests that are blamed together, by slot. */
 struct ios_set {
 	uint64_t bits[IOS_SET_WORDS];
@@ -104,6 +109,7 @@ struct ios_guest {
 	struct mono heard;
 	struct mono rest_last; /* the latest of rest_until */
 	uint64_t intf;	       /* interference in the newest window, fixed point */
+	struct ios_rise rise;  /* of the newest window, both over the base mean: for reasons */
 	uint64_t claimed;      /* the same in tolerances, fixed point: above 1 is over */
 	uint64_t excess;       /* as claimed, as far as others' traffic can have caused it */
 	struct ios_set blamed; /* of the newest IOS_OVER */
@@ -138,14 +144,16 @@ struct ios_global {
 
 /* What is known of a link in this tick. */
 struct ios_tick_link {
-	bool used;	   /* has guests */
-	uint64_t queues;   /* send queues with requests under way, of all guests */
-	int64_t pause;	   /* of its taxed guests, the longest */
-	bool waits;	   /* a planned cap is not in force yet */
-	bool reports;	   /* has a reporter */
-	bool complete;	   /* a window became complete in this tick */
-	bool over;	   /* with the verdict IOS_OVER */
-	struct mono quiet; /* from then on all caps have an effect */
+	bool used;	    /* has guests */
+	uint64_t queues;    /* send queues with requests under way, of all guests */
+	int64_t pause;	    /* of its taxed guests, the longest */
+	bool waits;	    /* a planned cap is not in force yet */
+	bool reports;	    /* has a reporter */
+	uint32_t reporters; /* how many */
+	uint32_t evidence;  /* of these, with a window that can show who slows them down */
+	bool complete;	    /* a window became complete in this tick */
+	bool over;	    /* with the verdict IOS_OVER */
+	struct mono quiet;  /* from then on all caps have an effect */
 };
 
 /* One call of decide; lives on its stack. */
@@ -193,11 +201,6 @@ static inline bool ios_in_set(const struct ios_set *set, uint32_t slot)
 {
 	return set->guests && (set->bits[slot / 64] >> slot % 64 & 1);
 }
-
-/* How far a reporter is above its base: fractions, each at most 2^32 - 1. */
-struct ios_rise {
-	uint64_t mean, dev;
-};
 
 /* What was sent on a reporter's link in its window. */
 struct ios_sent {

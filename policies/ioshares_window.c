@@ -215,6 +215,8 @@ static void judge_window(struct ios_tick *t, const struct policy_guest *g, struc
 		return;
 	}
 	rise = rise_over(t->p, &seen, &base);
+	r->rise.mean = rise.mean;
+	r->rise.dev = ios_fraction(above(seen.dev, base.dev), base.mean);
 	r->intf = rise.mean > rise.dev ? rise.mean : rise.dev;
 	r->claimed = ios_excess(t, g, &rise);
 	rise = ios_believed(t->p, &r->w, &sent, &base, &rise);

@@ -20,7 +20,7 @@
 #include "resex/units.h"
 
 /* Changes whenever a struct here, in resex/flow.h or in resex/units.h does. */
-#define POLICY_ABI 4u
+#define POLICY_ABI 5u
 
 /* The state of a guest that leaves is kept so long for a domain with the same UUID. */
 #define POLICY_KEPT_NS (60 * NS_PER_S)
@@ -83,10 +83,11 @@ struct policy_param {
 struct policy_ops {
 	uint32_t abi; /* POLICY_ABI */
 	const char *name;
-	const char *text;		   /* one sentence for policy-list */
-	size_t params_size;		   /* 0 .. 4096 */
-	size_t global_size;		   /* 0 .. 65536 */
-	size_t guest_size;		   /* 0 .. 16384 */
+	const char *text;	/* one sentence for policy-list */
+	uint32_t needs_reports; /* 1: where no guest reports latencies, no guest is capped */
+	size_t params_size;	/* 0 .. 4096 */
+	size_t global_size;	/* 0 .. 65536 */
+	size_t guest_size;	/* 0 .. 16384 */
 	const struct policy_param *params; /* ends with name NULL */
 	/*
 	 * reasons[plan_guest.reason]: the reason in one sentence, in which "%0"
@@ -94,6 +95,7 @@ struct policy_ops {
 	 * is the format: m whole thousands, d thousands with two decimals, p
 	 * permille as percent, g the name of the guest in that slot, a the names
 	 * of the guests that are charged for it: those with the same slot as an a.
+	 * "%r" is replaced by plan_guest.rate with two decimals.
 	 * Ends with NULL. reasons[0] is the reason for "no cap wanted".
 	 */
 	const char *const *reasons;

@@ -57,6 +57,7 @@ int run_info(struct cli *c)
 		{ "observing only", "observe", 1 },
 		{ "paused", "paused", 1 },
 		{ "policy", "policy", 1 },
+		{ "policy problem", "policy_note", 1 },
 		{ "interval (ns)", "interval_ns", 1 },
 		{ "epoch (ns)", "epoch_ns", 1 },
 		{ "epoch now", "epoch", 1 },

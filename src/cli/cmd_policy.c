@@ -46,9 +46,12 @@ static int show_policy(struct cli *c, const char *method, json_t *params)
 {
 	json_t *r = NULL;
 	int rc = request_reply(c, method, params, &r);
+	const char *note = json_string_value(json_object_get(r, "policy_note"));
 
 	if (!rc && r)
 		print_policy(r);
+	if (!rc && r && note && note[0])
+		fprintf(stderr, "resex: warning: %s\n", note);
 	json_decref(r);
 	return rc;
 }

@@ -215,6 +215,7 @@ static int wait_for_policy(struct call *c, const struct policy_inst *pi, json_t 
 			"in resex info",
 			pi->ops->name);
 	*result = policy_row(pi->ops, pi);
+	put_policy_note(*result, c);
 	/* Another client may have set the next policy meanwhile. */
 	put_b(*result, "active", c->policy.number == guests_view(c->guests).policy_number);
 	return 0;

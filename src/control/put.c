@@ -151,12 +151,21 @@ void put_check(json_t *o, const char *key, const struct check_view *k)
 	put_s(v, "source", k->source);
 	put_s(v, "error", k->error);
 	put_u(v, "windows", c->windows);
+	put_u(v, "skipped", c->skipped);
 	put_u(v, "sent_bytes", c->sent);
 	put_u(v, "explained_bytes", c->explained);
 	put_u(v, "sent_bytes_s", cross_rate(&c->last, c->last.sent));
 	put_u(v, "explained_bytes_s", cross_rate(&c->last, c->last.explained));
 	put_u(v, "unexplained_bytes_s", cross_unexplained(c));
 	put_diverges(v, k);
+}
+
+void put_policy_note(json_t *o, const struct call *c)
+{
+	char text[512];
+
+	guests_unheard_text(c->guests, guests_unheard(c->guests, c->sn), text, sizeof(text));
+	put_s(o, "policy_note", text);
 }
 
 /* Several may be true at once: the first of them is shown (of other hosts' guests: hosts.c). */

@@ -182,6 +182,7 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	put_b(o, "observe", all.observe);
 	put_b(o, "paused", all.paused);
 	put_s(o, "policy", all.policy->ops->name);
+	put_policy_note(o, c);
 	put_u(o, "interval_ns", (uint64_t)all.conf->interval_ns);
 	put_u(o, "epoch_ns", (uint64_t)all.conf->epoch_ns);
 	put_u(o, "epoch", c->sn->epoch);

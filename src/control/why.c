@@ -110,13 +110,17 @@ static void reason_text(const struct guests *gs, const struct snapshot *sn,
 		char figure[FIGURE_MAX], suffix;
 		size_t len;
 
-		if (*f != '%' || f[1] < '0' || f[1] > '3') {
+		if (*f != '%' || !((f[1] >= '0' && f[1] <= '3') || f[1] == 'r')) {
 			out[n++] = *f;
 			continue;
 		}
 		f++;
-		suffix = f[1] && strchr("mdpga", f[1]) ? f[1] : 0;
-		format_figure(gs, sn, suffix, p->why[*f - '0'], figure, sizeof(figure));
+		suffix = *f != 'r' && f[1] && strchr("mdpga", f[1]) ? f[1] : 0;
+		if (*f == 'r')
+			format_figure(gs, sn, 'd', p->rate.q16 * 1000ll / RATE_ONE.q16, figure,
+				      sizeof(figure));
+		else
+			format_figure(gs, sn, suffix, p->why[*f - '0'], figure, sizeof(figure));
 		len = strlen(figure);
 		if (len >= size - n)
 			len = size - n - 1;

@@ -164,6 +164,16 @@ enum cross_news cross_pause(struct cross *c)
 	return CROSS_ENDS;
 }
 
+void cross_skip(struct cross *c, const struct cross_seen *now)
+{
+	c->was = *now;
+	c->known = true;
+	c->missing = 0;
+	c->over = 0;
+	c->debt = 0;
+	c->skipped++;
+}
+
 uint64_t cross_rate(const struct cross_window *w, uint64_t bytes)
 {
 	return w->ns > 0 ? sat_muldiv(bytes, (uint64_t)NS_PER_S, (uint64_t)w->ns) : 0;

@@ -19,7 +19,8 @@
  * claims more than it sent does not diverge.
  *
  * Windows in which a counter went back, or another counter replaced it, do not
- * count at all.
+ * count at all. Nor do those in which the host itself was late (cross_skip): a claim
+ * that was read late, or was lost, accuses nobody.
  */
 #ifndef RESEX_CORE_CROSSCHECK_H
 #define RESEX_CORE_CROSSCHECK_H
@@ -73,6 +74,7 @@ struct cross {
 	uint32_t over, clean;	  /* windows in a row */
 	uint32_t missing;	  /* readings in a row without a counter */
 	uint64_t windows;	  /* ever */
+	uint64_t skipped;	  /* readings that were no evidence */
 	uint64_t debt;		  /* bytes sent beyond the limits and not claimed yet */
 	uint64_t sent, explained; /* of all windows */
 	struct cross_seen was;	  /* at the end of the last */
@@ -93,6 +95,12 @@ enum cross_news cross_feed(struct cross *c, const struct cross_conf *conf,
  * The third call in a row ends a divergence: CROSS_ENDS, else CROSS_SAME.
  */
 enum cross_news cross_pause(struct cross *c);
+
+/*
+ * This reading ends a window that is no evidence, since the host was late. What
+ * earlier windows showed without a divergence is forgotten; a divergence goes on.
+ */
+void cross_skip(struct cross *c, const struct cross_seen *now);
 
 /* The bytes that READs of so many bytes and MTUs cost the guest that serves them. */
 uint64_t cross_read_bytes(uint64_t bytes, uint64_t mtus);

@@ -46,6 +46,8 @@ struct period_tick period_tick(struct period *p, struct mono now)
 		t.late_ns = t.elapsed_ns - p->interval_ns;
 	if (t.late_ns >= p->interval_ns)
 		p->late++;
+	if (t.late_ns >= PERIOD_STARVED_NS)
+		p->starved++;
 
 	/* Most ticks end here: a division takes as long as the rest of this function. */
 	if (mono_sub(now, p->epoch_start) < p->epoch_ns)

@@ -14,6 +14,9 @@
 
 #include "src/core/units.h"
 
+/* Send queues may lap in such a time: what a guest sent is then no longer known exactly. */
+#define PERIOD_STARVED_NS (50 * NS_PER_MS)
+
 struct period {
 	int64_t interval_ns;
 	int64_t epoch_ns;
@@ -21,8 +24,9 @@ struct period {
 	struct mono epoch_start;
 	uint64_t epoch; /* number of the current epoch, from 0 */
 	uint64_t ticks;
-	uint64_t late; /* ticks at least one interval behind: elapsed >= 2 intervals */
-	uint64_t back; /* ticks at which the clock had gone back */
+	uint64_t late;	  /* ticks at least one interval behind: elapsed >= 2 intervals */
+	uint64_t starved; /* of them, those PERIOD_STARVED_NS behind or more */
+	uint64_t back;	  /* ticks at which the clock had gone back */
 };
 
 struct period_tick {

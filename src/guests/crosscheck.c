@@ -15,6 +15,14 @@
 #include "src/guests/guests_priv.h"
 
 #define SNAPSHOT_WAIT_NS (10 * NS_PER_MS)
+/* Counters that were perhaps read so much later than their time show more than was claimed. */
+#define READ_LATE_NS (50 * NS_PER_MS)
+
+/* Of one comparison: what of this host's own lateness it must allow for. */
+struct lateness {
+	bool read;    /* of the reading of the counters */
+	bool starved; /* of a tick */
+};
 
 void checked_source(const struct checked *k, char *out, size_t size)
 {
@@ -226,9 +234,15 @@ static void add_claims(struct guests *gs, const struct snapshot *sn)
 	}
 }
 
-static enum cross_news compare_counter(const struct guests *gs, struct checked *k,
-				       const struct cross_conf *conf, uint64_t served,
-				       uint64_t flight)
+/* Was a claim lost, or a counter read late, because this host did not get its CPU time? */
+static bool is_no_evidence(const struct checked *k, const struct lateness *l)
+{
+	return l->read || (l->starved && k->cross.known && k->claim.lost > k->cross.was.claim.lost);
+}
+
+static enum cross_news compare_counter(struct guests *gs, struct checked *k,
+				       const struct cross_conf *conf, const struct lateness *late,
+				       uint64_t served, uint64_t flight)
 {
 	const struct cross_seen seen = {
 		.time = gs->cross_time,
@@ -240,6 +254,11 @@ static enum cross_news compare_counter(const struct guests *gs, struct checked *
 		.served_flight = flight,
 	};
 
+	if (!k->rc && is_no_evidence(k, late)) {
+		cross_skip(&k->cross, &seen);
+		gs->host_late = true;
+		return CROSS_SAME;
+	}
 	/*
 	 * A reading that failed interrupts the series. Otherwise the next window would have
 	 * the bytes of two.
@@ -248,7 +267,8 @@ static enum cross_news compare_counter(const struct guests *gs, struct checked *
 }
 
 /* Other guests of the link may have READ from this one: those bytes are explained, too. */
-static void compare_guest(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
+static void compare_guest(struct guests *gs, struct guest_entry *g, const struct lateness *late,
+			  int64_t wall_ns)
 {
 	const struct cross_conf conf = conf_of(gs, g->conf.link);
 	const struct checked *link = &gs->link[g->conf.link];
@@ -257,26 +277,42 @@ static void compare_guest(struct guests *gs, struct guest_entry *g, int64_t wall
 	if (!k->ops || !k->claim_known)
 		return;
 	report_guest(gs, g,
-		     compare_counter(gs, k, &conf, increase(k->read, link->read),
+		     compare_counter(gs, k, &conf, late, increase(k->read, link->read),
 				     link->flight - k->flight),
 		     wall_ns);
 	gs->diverging += k->cross.diverges;
 }
 
-static void compare_all(struct guests *gs, int64_t wall_ns)
+/* Once, until a comparison needs no allowance again. */
+static void report_late(struct guests *gs, bool was, const struct lateness *late, int64_t wall_ns)
 {
+	if (gs->host_late && !was)
+		guests_event(
+			gs, wall_ns, NULL, "host-late",
+			"%s more than %lld ms late, so what guests sent is not compared with "
+			"counters for now: give dom0 more CPU time, or resexd a higher priority",
+			late->read ? "counters were read perhaps" : "a tick came",
+			(long long)((late->read ? READ_LATE_NS : PERIOD_STARVED_NS) / NS_PER_MS));
+}
+
+static void compare_all(struct guests *gs, const struct lateness *late, int64_t wall_ns)
+{
+	bool was = gs->host_late;
+
+	gs->host_late = false;
 	gs->diverging = 0;
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
 		if (gs->guest[i] && !gs->guest[i]->leaving)
-			compare_guest(gs, gs->guest[i], wall_ns);
+			compare_guest(gs, gs->guest[i], late, wall_ns);
 	for (uint32_t i = 0; i < gs->conf->links; i++) {
 		const struct cross_conf conf = conf_of(gs, i);
 		struct checked *k = &gs->link[i];
 
 		if (k->ops) /* a guest of this host may have served the READ of another */
-			report_link(gs, i, compare_counter(gs, k, &conf, k->read, k->flight),
+			report_link(gs, i, compare_counter(gs, k, &conf, late, k->read, k->flight),
 				    wall_ns);
 	}
+	report_late(gs, was, late, wall_ns);
 	gs->cross_waits = false;
 }
 
@@ -305,6 +341,7 @@ int64_t guests_cross(struct guests *gs, struct mono now, int64_t wall_ns)
 {
 	const int64_t window = gs->conf->crosscheck.window_ns;
 	const struct snapshot *sn;
+	struct lateness late;
 	int64_t left;
 
 	if (gs->conf->crosscheck.off || !gs->counters.ops)
@@ -323,8 +360,12 @@ int64_t guests_cross(struct guests *gs, struct mono now, int64_t wall_ns)
 		sn = snap_latest(gs->ho);
 		if (mono_sub(sn->time, gs->cross_time) < 0)
 			return SNAPSHOT_WAIT_NS;
+		/* This call and the one that read the counters lie on both sides of the reading. */
+		late.read = mono_sub(now, gs->cross_time) > READ_LATE_NS;
+		late.starved = sn->starved_ticks != gs->cross_starved;
+		gs->cross_starved = sn->starved_ticks;
 		add_claims(gs, sn);
-		compare_all(gs, wall_ns);
+		compare_all(gs, &late, wall_ns);
 	}
 	left = mono_sub(gs->cross_due, now);
 	if (left > NS_PER_S) /* a reload may change the window meanwhile */

@@ -357,6 +357,7 @@ void guests_second(struct guests *gs, struct mono now, int64_t wall_ns)
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
 		if (gs->guest[i])
 			entry_second(gs, gs->guest[i], now, wall_ns);
+	unheard_second(gs, wall_ns);
 	owns_save(gs);
 }
 

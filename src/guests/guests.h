@@ -130,6 +130,13 @@ const struct snap_guest *guests_snap(const struct guest_entry *g, const struct s
 struct check_view guests_link_check(const struct guests *gs, uint32_t i);
 /* What the newest window had, a sentence's end; "" unless the guest diverges. */
 void guest_divergence(const struct guest_entry *g, char *out, size_t size);
+/*
+ * Links, a bit each, with two guests or more of which none reported a latency in the last second,
+ * though the policy in force caps guests only because of these.
+ */
+uint32_t guests_unheard(const struct guests *gs, const struct snapshot *sn);
+/* In one sentence; "" without links. */
+void guests_unheard_text(const struct guests *gs, uint32_t links, char *out, size_t size);
 /* How many map calls were made, and how many pages are mapped now. */
 void guests_mapped(const struct guests *gs, uint64_t *calls, uint64_t *pages);
 

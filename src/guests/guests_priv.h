@@ -160,8 +160,17 @@ struct guests {
 	struct checked link[FLOW_LINKS_MAX];
 	struct mono cross_due, cross_time; /* the next reading; the newest */
 	bool cross_waits;		   /* for a snapshot that is as new as it */
+	uint64_t cross_starved;		   /* snapshot.starved_ticks at the end of a window */
+	bool host_late;			   /* the newest reading was skipped, of one or more */
 	uint32_t diverging;		   /* guests */
+	struct {
+		uint64_t policy;  /* policy_number then */
+		uint32_t seconds; /* in a row in which a link was unheard */
+	} unheard;
 };
+
+/* unheard.c: say once that a policy gets no latencies. */
+void unheard_second(struct guests *gs, int64_t wall_ns);
 
 /* guest.c: one guest. */
 int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_t wall_ns);

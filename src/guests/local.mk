@@ -17,4 +17,5 @@ libguests_a_SOURCES = \
 	src/guests/restore_file.c src/guests/restore_priv.h \
 	src/guests/rings.c \
 	src/guests/set.c \
+	src/guests/unheard.c \
 	src/guests/view.c

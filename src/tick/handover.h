@@ -159,7 +159,7 @@ struct snap_guest {
 
 struct snapshot {
 	struct mono time;
-	uint64_t epoch, ticks, late_ticks, back_ticks;
+	uint64_t epoch, ticks, late_ticks, starved_ticks, back_ticks;
 	int64_t late_max_ns;
 	uint64_t late_p99_ns;
 	int64_t tick_ns_max, tick_ns_sum; /* over all ticks */

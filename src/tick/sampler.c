@@ -275,6 +275,7 @@ static void publish_snapshot(struct sampler *s, struct mono now)
 	sn->epoch = s->period.epoch;
 	sn->ticks = s->period.ticks;
 	sn->late_ticks = s->period.late;
+	sn->starved_ticks = s->period.starved;
 	sn->back_ticks = s->period.back;
 	sn->late_max_ns = s->late_max_ns;
 	sn->late_p99_ns = window_quantile(&s->late, 990);

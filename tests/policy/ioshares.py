@@ -23,8 +23,7 @@ ENOUGH = 8  # the part of min_samples that is enough for a window of stale
 REFILLS = 5  # over which the raises of a set are spread
 NONE, NO_BASE, FINE, SELF, NOBODY, OVER = range(6)  # verdicts
 (FREE, TAXED, EMPTY, IS_EXEMPT, NOT_CAPPABLE, FUTILE, SELF_HURT, HURT, UNBLAMED, BASELESS,
- FADING, FLOOR) = range(12)
-OF_VERDICT = {SELF: SELF_HURT, NOBODY: UNBLAMED, NO_BASE: BASELESS}
+ FADING, FLOOR, UNHEARD, UNKNOWN) = range(14)
 
 
 def is_subject(g):
@@ -72,7 +71,7 @@ class LinkState:
 
 
 class IOShares(Policy):
-    NAME, REASONS = "ioshares", 12
+    NAME, REASONS = "ioshares", 14
     PARAMS = (
         ("window", "ns", 1000000, 10000000000, 50000000), ("min_samples", "-", 1, 1000000, 128),
         ("tolerance", "permille", 0, 10000, 50),
@@ -119,7 +118,7 @@ class IOShares(Policy):
         b.verdict, b.holds, b.blamed, b.top = NONE, False, set(), 0
         b.intf = b.claimed = b.excess = b.complained = 0
         b.next_rate = b.next_time = b.before = b.place = 0
-        b.rest_until, b.first_intf = {}, {}
+        b.rest_until, b.first_intf, b.rise = {}, {}, (0, 0)
         return b
 
     def plan(self, t):
@@ -381,6 +380,7 @@ class IOShares(Policy):
             return []
         rises = self.rises(base, figures)
         b.intf, b.claimed = max(rises), self.excess(g, *rises)
+        b.rise = self.shown_rise(base, figures)
         b.excess = self.excess(g, *self.believed(base, rises, d, w))
         self.saw["claim cut"] += b.excess < b.claimed
         members = self.members(g, b, w, d) if self.is_near(b.excess) else []
@@ -421,6 +421,11 @@ class IOShares(Policy):
         self.saw[name] += by_dev > by_mean
         self.saw["interference cut"] += max(by_mean, by_dev) > U32
         return min(by_mean, U32), min(by_dev, U32)
+
+    def shown_rise(self, base, figures):
+        """Permille of the base latency: how much more the mean and the deviation are."""
+        return tuple(min(max(0, figures[i] - base[i]) * ONE // max(base[0], 1), U32) * 1000 // ONE
+                     for i in (1, 2))
 
     def waits_beside(self, base, w):
         """How long a request waits while others have work, as a part of its whole latency."""
@@ -743,15 +748,14 @@ class IOShares(Policy):
 
     def decided(self, g, b):
         """(reason, cap, figures)"""
-        rate = b.rate * 1000 // ONE
         if not is_subject(g):
-            return (IS_EXEMPT if g.flags & EXEMPT else NOT_CAPPABLE), CAP_NONE, (0, rate, 0, 0)
+            return (IS_EXEMPT if g.flags & EXEMPT else NOT_CAPPABLE), CAP_NONE, (0, 0, 0, 0)
         if self.p.on_empty and g.balance == 0 and g.allocated > 0:
             cap = clamp((1, self.least(g)), g, self.least(g))
-            return EMPTY, cap, (cap[1], rate, 0, 0)
+            return EMPTY, cap, (cap[1], 0, 0, 0)
         if is_taxed(b):
             cap = clamp((1, self.cap_of(g, b.rate)), g, self.least(g))
-            return self.taxed(g, b, cap, rate)
+            return self.taxed(g, b, cap)
         return self.uncapped(g, b)
 
     def is_at_floor(self, g, b):
@@ -759,21 +763,34 @@ class IOShares(Policy):
         return (b.rate == self.most(g) and self.is_long_pinned(b) and bool(r)
                 and r.verdict == OVER)
 
-    def taxed(self, g, b, cap, rate):
+    def taxed(self, g, b, cap):
         r = self.blocks[b.accuser] if b.accuser in self.shown else None
         if r and self.is_reporter(r):
             reason = FLOOR if self.is_at_floor(g, b) else TAXED
-            return reason, cap, (cap[1], rate, b.accuser, r.intf * 1000 // ONE)
-        return FADING, cap, (cap[1], rate, 0, 0)
+            return reason, cap, (cap[1], r.rise[0], b.accuser, r.rise[1])
+        return FADING, cap, (cap[1], 0, 0, 0)
 
     def uncapped(self, g, b):
         for slot in sorted(self.shown):
             r = self.blocks[slot]
             if self.is_reporter(r) and self.rests(r, g.slot):
                 left = (r.rest_until[g.slot] - self.now) // 10**6
-                return FUTILE, CAP_NONE, (0, 1000, slot, left)
-        shown = b.intf * 1000 // ONE
-        if b.verdict == OVER:
-            return HURT, CAP_NONE, (g.slot, len(b.blamed), b.top, shown)
-        reason = OF_VERDICT.get(b.verdict, FREE)
-        return reason, CAP_NONE, (0, 1000, 0, shown if reason in (SELF_HURT, UNBLAMED) else 0)
+                return FUTILE, CAP_NONE, (0, 0, slot, left)
+        if b.verdict in (NONE, FINE):
+            return self.unaccused(g), CAP_NONE, (0, 0, 0, 0)
+        if b.verdict == NO_BASE:
+            return BASELESS, CAP_NONE, (0, 0, 0, 0)
+        who, top = (g.slot, b.top) if b.verdict == OVER else (0, 0)
+        reason = {SELF: SELF_HURT, NOBODY: UNBLAMED, OVER: HURT}[b.verdict]
+        return reason, CAP_NONE, (who, b.rise[0], top, b.rise[1])
+
+    def unaccused(self, g):
+        """Do others say that this guest does not slow them down, or can none say so?"""
+        others = [self.blocks[o.slot] for o in self.on_link[g.link] if o is not g]
+        others = [o for o in others if self.is_reporter(o)]
+        if any(self.is_evidence(o) for o in others):
+            return FREE
+        return UNKNOWN if others else UNHEARD
+
+    def is_evidence(self, b):
+        return b.verdict in (FINE, NOBODY, OVER)

@@ -316,7 +316,11 @@ IOSHARES = {
     "least-ignored": with_method("least", not_least),
     "floor-untold": with_method("taxed", wrong.floor_untold),
     "floor-for-nobody": among("set", with_method("is_at_floor", wrong.nobody_is_floor)),
-    "set-uncounted": with_method("uncapped", wrong.set_uncounted),
+    "self-is-evidence": with_method("is_evidence", wrong.self_is_evidence),
+    "own-evidence": with_method("unaccused", wrong.own_evidence),
+    "unheard-is-unknown": with_method("unaccused", wrong.unheard_is_unknown),
+    "mean-alone": with_method("shown_rise", wrong.mean_alone),
+    "rise-of-whole": with_method("shown_rise", wrong.rise_of_whole),
 }
 ALL = {
     "null-why-swapped": ("null", with_method("guest", null_reason)),

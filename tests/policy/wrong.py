@@ -481,8 +481,8 @@ def empty_without_money(true, self, g, b):
     return true(self, type("G", (), {**{n: getattr(g, n) for n in g.__slots__}, "allocated": 1}), b)
 
 
-def floor_untold(true, self, g, b, cap, rate):
-    reason, *rest = true(self, g, b, cap, rate)
+def floor_untold(true, self, g, b, cap):
+    reason, *rest = true(self, g, b, cap)
     return (ioshares.TAXED if reason == ioshares.FLOOR else reason, *rest)
 
 
@@ -491,6 +491,23 @@ def nobody_is_floor(true, self, g, b):
             and bool(self.claimant(g, b)))
 
 
-def set_uncounted(true, self, g, b):
-    reason, cap, why = true(self, g, b)
-    return reason, cap, ((why[0], 1000, *why[2:]) if reason == ioshares.HURT else why)
+def self_is_evidence(true, self, b):
+    return true(self, b) or b.verdict == ioshares.SELF
+
+
+def own_evidence(true, self, g):
+    b = self.blocks[g.slot]
+    return ioshares.FREE if self.is_evidence(b) else true(self, g)
+
+
+def unheard_is_unknown(true, self, g):
+    reason = true(self, g)
+    return ioshares.UNKNOWN if reason == ioshares.UNHEARD else reason
+
+
+def mean_alone(true, self, base, figures):
+    return true(self, base, figures)[0], 0
+
+
+def rise_of_whole(true, self, base, figures):
+    return true(self, base, (figures[0], figures[0] - base[0] + base[1], figures[2]))

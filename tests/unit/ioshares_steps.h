@@ -224,9 +224,9 @@ static inline uint32_t named(const struct step *s, const char *const *names, uin
 }
 
 static const char *const verdict_names[] = { "none", "nobase", "fine", "self", "nobody", "over" };
-static const char *const reason_names[] = { "free",	  "taxed",  "empty",  "exempt",
-					    "uncappable", "futile", "self",   "hurt",
-					    "nobody",	  "nobase", "fading", "floor" };
+static const char *const reason_names[] = { "free",   "taxed", "empty",	  "exempt", "uncappable",
+					    "futile", "self",  "hurt",	  "nobody", "nobase",
+					    "fading", "floor", "unheard", "unknown" };
 
 /* Expectations that name a slot instead of a figure. */
 static inline bool check_slot(struct rig *g, const struct step *s)
@@ -243,7 +243,7 @@ static inline bool check_slot(struct rig *g, const struct step *s)
 				 named(s, verdict_names, IOS_OVER + 1));
 	else if (step_is(s, "says"))
 		assert_int_equal(reason(g, s->numbers ? slot : OFF),
-				 named(s, reason_names, FLOOR + 1));
+				 named(s, reason_names, REASONS));
 	else if (step_is(s, "figures"))
 		for (int i = 0; i < 4; i++)
 			assert_int_equal(g->plan.guest[s->n[4]].why[i], s->n[i]);

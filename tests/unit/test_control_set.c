@@ -365,3 +365,74 @@ WITH_CALL(latencies__of_the_last_second__are_in_list_and_guest_show_in_us)
 	assert_true(json_is_null(json_object_get(r, "latency_us")));
 	assert_int_equal(num(r, "latencies"), 0);
 }
+
+/* --- a policy that lives on latencies, and gets none --------------------------------------- */
+
+/* How many of the two guests reported in the last second. */
+static void hear(struct guests_rig *g, uint32_t guests)
+{
+	struct snapshot *sn = snap_of_set(g);
+
+	for (uint32_t i = 0; i < guests; i++)
+		sn->guest[i].latency.second_n = 1;
+	snap_publish(&g->ho);
+}
+
+#define BLIND                                                                                      \
+	"policy ioshares needs latencies that applications report (resex_report(3)), and no "      \
+	"guest reports any on ib0: it caps no guest there"
+
+WITH_CALL(policy_note__nobody_reports__is_said_when_the_policy_needs_it)
+{
+	struct guests_rig *g = *state;
+
+	hear(g, 0);
+	assert_string_equal(str(ask(g, "info", ""), "policy_note"), "");
+	assert_string_equal(str(ask(g, "policy-set", "'policy':'ioshares'"), "policy_note"), BLIND);
+	assert_string_equal(str(ask(g, "info", ""), "policy_note"), BLIND);
+	hear(g, 1);
+	assert_string_equal(str(ask(g, "info", ""), "policy_note"), "");
+	assert_string_equal(str(ask(g, "policy-set", "'policy':'ioshares'"), "policy_note"), "");
+}
+
+WITH_CALL(policy_note__guest_alone_on_its_link__is_not_warned_of)
+{
+	struct guests_rig *g = *state;
+
+	ask(g, "policy-set", "'policy':'ioshares'");
+	ask(g, "guest-set", "'guest':'web','settings':{'link':'ib1'}");
+	hear(g, 0);
+	assert_string_equal(str(ask(g, "info", ""), "policy_note"), "");
+}
+
+static void seconds(struct guests_rig *g, int n)
+{
+	while (n--)
+		guests_second(g->gs, g->now, WALL);
+}
+
+WITH_CALL(unheard__for_ten_seconds__is_an_event_once)
+{
+	struct guests_rig *g = *state;
+
+	ask(g, "policy-set", "'policy':'ioshares'");
+	hear(g, 0);
+	seconds(g, 10);
+	hear(g, 1);
+	seconds(g, 1);
+	hear(g, 0);
+	seconds(g, 10);
+	assert_int_equal(rig_events(g, "unheard"), 0);
+	seconds(g, 50);
+	assert_int_equal(rig_events(g, "unheard"), 1);
+	assert_string_equal(rig_event(g, "unheard")->text, BLIND);
+	hear(g, 1);
+	seconds(g, 1);
+	hear(g, 0);
+	seconds(g, 11);
+	assert_int_equal(rig_events(g, "unheard"), 2);
+	ask(g, "policy-set", "'policy':'ioshares'");
+	hear(g, 0);
+	seconds(g, 11);
+	assert_int_equal(rig_events(g, "unheard"), 3);
+}

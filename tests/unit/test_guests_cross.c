@@ -46,6 +46,7 @@ static const struct counter_ops fake_port = { COUNTER_PORT, "port", read_port };
 static const struct counter_ops *const fakes[] = { &fake_vif, &fake_vf, &fake_port, NULL };
 
 static struct usage claims[8]; /* by domain id */
+static uint64_t starved;
 
 static int setup(void **state)
 {
@@ -55,6 +56,7 @@ static int setup(void **state)
 	g = *state;
 	memset(&fake, 0, sizeof(fake));
 	memset(claims, 0, sizeof(claims));
+	starved = 0;
 	g->gs->counters.ops = fakes;
 	return rc;
 }
@@ -66,6 +68,7 @@ static void publish(struct guests_rig *g)
 
 	for (uint32_t i = 0; i < sn->guests; i++)
 		sn->guest[i].total_usage = claims[sn->guest[i].key.domid];
+	sn->starved_ticks = starved;
 	snap_publish(&g->ho);
 }
 
@@ -130,6 +133,74 @@ TEST_WITH(guest__hides_what_it_sends__is_flagged_and_told_everywhere, setup, cal
 	assert_null(strstr(str(row(ask(g, "why", ""), "guests", "web"), "text"), "vif"));
 	assert_true(json_is_true(
 		json_object_get(row(ask(g, "list", ""), "guests", "bulk"), "diverges")));
+}
+
+/* A tick comes late in this window, and so many entries of bulk's queue are overwritten. */
+static void starve(struct guests_rig *g, uint64_t lost)
+{
+	starved++;
+	claims[BULK].lost += lost;
+	bulk_sends(g, 1, 200 * MB, 0);
+}
+
+TEST_WITH(guest__its_claims_were_lost_while_the_host_was_late__is_not_accused, setup, call_teardown)
+{
+	struct guests_rig *g = *state;
+
+	next_window(g);
+	for (int i = 0; i < 5; i++)
+		starve(g, 1);
+	assert_int_equal(rig_events(g, "divergence"), 0);
+	assert_int_equal(rig_events(g, "host-late"), 1);
+	assert_non_null(
+		strstr(rig_event(g, "host-late")->text, "a tick came more than 50 ms late"));
+	assert_int_equal(num(counter_of(g, "bulk"), "skipped"), 5);
+	assert_int_equal(num(counter_of(g, "bulk"), "windows"), 0);
+	bulk_sends(g, 2, 200 * MB, 0);
+	assert_int_equal(rig_events(g, "divergence"), 1);
+	starve(g, 1);
+	assert_int_equal(rig_events(g, "host-late"), 2);
+	assert_int_equal(rig_events(g, "divergence-end"), 0);
+}
+
+/* Else a guest could hide behind every late tick. */
+TEST_WITH(guest__nothing_was_lost_while_the_host_was_late__is_accused, setup, call_teardown)
+{
+	struct guests_rig *g = *state;
+
+	next_window(g);
+	claims[BULK].lost = 7;
+	bulk_sends(g, 1, 0, 0);
+	for (int i = 0; i < 3; i++)
+		starve(g, 0);
+	assert_int_equal(rig_events(g, "divergence"), 1);
+	assert_int_equal(rig_events(g, "host-late"), 0);
+}
+
+/* The counters were read within so long after the time of the reading. */
+static void read_within(struct guests_rig *g, int64_t ns)
+{
+	g->now.ns += NS_PER_S;
+	fake.guest[BULK].bytes_sent += 200 * MB;
+	guests_cross(g->gs, g->now, WALL); /* no snapshot is as new */
+	g->now.ns += ns;
+	publish(g);
+	guests_cross(g->gs, g->now, WALL);
+}
+
+TEST_WITH(counter__read_late__accuses_nobody, setup, call_teardown)
+{
+	struct guests_rig *g = *state;
+
+	next_window(g);
+	for (int i = 0; i < 5; i++)
+		read_within(g, 50 * NS_PER_MS + 1);
+	assert_int_equal(rig_events(g, "divergence"), 0);
+	assert_int_equal(rig_events(g, "host-late"), 1);
+	assert_int_equal(num(counter_of(g, "bulk"), "skipped"), 5);
+	for (int i = 0; i < 3; i++)
+		read_within(g, 50 * NS_PER_MS);
+	assert_int_equal(rig_events(g, "divergence"), 1);
 }
 
 TEST_WITH(guest__claims_what_it_sends__is_not_flagged, setup, call_teardown)

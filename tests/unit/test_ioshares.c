@@ -34,8 +34,8 @@ static const struct ios_row window_rows[] = {
 	/* 60 us of 200 us are 30 %, six times the tolerance: gross, after 50 intervals. */
 	{ "window__gross_harm__doubles_the_rate",
 	  "defaults, over 60 us, run 50 -> rate 65536, cap 0; run 1 -> rate 131072,"
-	  "cap 50000, says taxed, figures 50000 2000 3 299 7, says hurt 3,"
-	  "figures 3 1 7 299 3" },
+	  "cap 50000, says taxed, figures 50000 299 3 0 7, says hurt 3,"
+	  "figures 3 299 7 0 3" },
 	/* 10 ms after it was written. */
 	{ "window__after_a_raise__begins_when_the_cap_bites",
 	  "defaults, over 60 us, run 110 -> rate 131072; run 1 -> rate 262144, cap 25000" },
@@ -137,17 +137,18 @@ static const struct ios_row verdict_rows[] = {
 	  "-> intf 65536, verdict fine; base 19999 ns, judge -> intf 65539, verdict over" },
 	/* (20 - 4) / 4, 20 / 1 and 20 / 40 */
 	{ "verdict__sigma_over__takes_the_deviation_over_its_own_base",
-	  "param sigma_over 1, deviates 4 us, spread 20 us, run 2 -> intf 262144;"
+	  "param sigma_over 1, deviates 4 us, spread 20 us, run 2 -> intf 262144,"
+	  "says hurt 3, figures 3 0 7 79 3;"
 	  "deviates 0 us, run 4 -> intf 1310720; param sigma_floor 40000, run 4"
 	  "-> intf 32768" },
 	{ "verdict__without_cpu__is_no_evidence",
 	  "defaults, cpu 0, over 60 us, run 51 -> rate 65536, says self 3,"
-	  "figures 0 1000 0 299 3" },
+	  "figures 0 299 0 0 3, says unknown" },
 	/* For one interval, in which nobody waits: it is not cappable then. */
 	{ "verdict__capped_itself__is_no_evidence",
 	  "defaults, over 60 us, run 30, flags 0 of 3, capped 99 of 3, stuck 1,"
 	  "flags 2 of 3, capped 0 of 3, run 20 -> rate 65536, says self 3,"
-	  "figures 0 1000 0 299 3" },
+	  "figures 0 299 0 0 3" },
 	{ "verdict__no_cpu_in_this_window__whatever_it_had_before",
 	  "sends 0, judge, over 60 us, cpu 0, judge -> says self 3" },
 	{ "verdict__under_the_operators_own_cap__is_evidence",
@@ -236,11 +237,13 @@ TEST(base__others_send_a_twentieth__is_not_learned)
 	guest(&g, OFF)->usage.mtus_sent = 30;
 	guest(&g, OFF)->usage.mtus_recv = 23;
 	judge(&g);
-	assert_why(&g, REP, NO_BASE, 0, 1000, 0, 0);
+	assert_why(&g, REP, NO_BASE, 0, 0, 0, 0);
+	assert_int_equal(reason(&g, OFF), UNKNOWN);
 	assert_int_equal(state_of(&g, REP)->intf, 0);
 	guest(&g, OFF)->usage.mtus_recv = 22;
 	judge(&g);
-	assert_int_equal(reason(&g, REP), FREE);
+	assert_int_equal(reason(&g, REP), UNHEARD);
+	assert_int_equal(reason(&g, OFF), FREE);
 	assert_int_equal(state_of(&g, REP)->base.mean, BASE);
 	guest(&g, OFF)->usage.mtus_recv = 23;
 	assert_int_equal(base_after(&g, 2 * BASE, BASE_IO).mean, BASE); /* stays */
@@ -281,7 +284,7 @@ TEST(base__given__is_not_learned)
 	say_over(guest(&g, REP), 60 * US);
 	judge(&g);
 	assert_false(state_of(&g, REP)->has_base);
-	assert_why(&g, REP, NOBODY, 0, 1000, 0, 299);
+	assert_why(&g, REP, NOBODY, 0, 299, 0, 0);
 	rig_close(&g);
 }
 
@@ -305,7 +308,7 @@ TEST(report__figures_that_cannot_be__is_as_none)
 		guest(&g, REP)->report = bad[i];
 		run(&g, 3);
 		assert_false(state_of(&g, REP)->was_heard);
-		assert_int_equal(reason(&g, REP), FREE);
+		assert_int_equal(reason(&g, OFF), UNHEARD);
 		say_over(guest(&g, REP), 60 * US);
 		rig_param(&g, "min_samples", 5);
 		run(&g, 2); /* one opens, one has 4 samples */

@@ -47,7 +47,7 @@ static const struct ios_row together_rows[] = {
 	  "most 7, spares 9, says exempt 9" },
 	{ "set__equal_guests__all_are_blamed_and_the_lowest_slot_is_named",
 	  "off 9, over 60 us, run 2 -> set 2, blames 7, blames 9, most 7,"
-	  "figures 3 2 7 299 3, rate 131072, rate 131072 of 9" },
+	  "figures 3 299 7 0 3, rate 131072, rate 131072 of 9" },
 	/* 4 x 300 would be more. */
 	{ "set__the_one_that_sent_most__is_named",
 	  "off 9, sends 400 of 9, sends 300, tax 4, over 60 us, run 2 -> set 2, most 9" },
@@ -70,7 +70,7 @@ static const struct ios_row together_rows[] = {
 	  "size 1000 of 3, sends 356, size 10, over 60 us, run 2 -> verdict over" },
 	{ "set__another_guest_begins_in_a_slot__has_one_less",
 	  "off 9, off 11, sends 10 of 11, over 60 us, run 2 -> set 2;"
-	  "new 9, new 11, run 1 -> set 1, blames 7, spares 9, figures 3 1 7 299 3" },
+	  "new 9, new 11, run 1 -> set 1, blames 7, spares 9, figures 3 299 7 0 3" },
 	{ "set__it_was_blamed_before__is_no_part_of_the_next",
 	  "off 9, over 60 us, run 2 -> blames 9; run 1, sends 0 of 9, run 1"
 	  "-> verdict over, set 1, spares 9" },

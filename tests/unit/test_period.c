@@ -95,6 +95,17 @@ TEST(tick__less_than_one_interval_behind__is_no_late_tick)
 	assert_int_equal(p.late, 1);
 }
 
+TEST(tick__50_ms_behind__is_starved)
+{
+	struct period p = begun(0);
+
+	period_tick(&p, at(51 * MS - 1));
+	assert_int_equal(p.starved, 0);
+	period_tick(&p, at(51 * MS - 1 + 51 * MS));
+	assert_int_equal(p.starved, 1);
+	assert_int_equal(p.late, 2);
+}
+
 TEST(tick__early__is_the_time_that_elapsed)
 {
 	struct period p = begun(0);
