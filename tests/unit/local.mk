@@ -713,7 +713,7 @@ endif
 endif
 
 if CMOCKA
-UNIT_PROXY = tests/unit/test_cached_api tests/unit/test_cached_events tests/unit/test_cached_http tests/unit/test_cached_listen tests/unit/test_cached_proxy tests/unit/test_cached_ring \
+UNIT_PROXY = tests/unit/test_cached_api tests/unit/test_cached_bodies tests/unit/test_cached_events tests/unit/test_cached_http tests/unit/test_cached_listen tests/unit/test_cached_proxy tests/unit/test_cached_ring \
 	tests/unit/test_hit tests/unit/test_place
 check_PROGRAMS += $(UNIT_PROXY)
 TESTS += $(UNIT_PROXY)
@@ -721,6 +721,8 @@ API_RIG = tests/unit/api_rig.h tests/unit/tmpdir.h tests/unit/prop.h tests/fakes
 API_LIBS = libcached.a libutil.a $(UNIT_LIBS) $(EVHTTP_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS)
 tests_unit_test_cached_api_SOURCES = tests/unit/test_cached_api.c $(API_RIG)
 tests_unit_test_cached_api_LDADD = $(API_LIBS)
+tests_unit_test_cached_bodies_SOURCES = tests/unit/test_cached_bodies.c $(API_RIG)
+tests_unit_test_cached_bodies_LDADD = $(API_LIBS)
 tests_unit_test_cached_http_SOURCES = tests/unit/test_cached_http.c $(API_RIG)
 tests_unit_test_cached_http_LDADD = $(API_LIBS)
 tests_unit_test_cached_events_SOURCES = tests/unit/test_cached_events.c tests/unit/prop.h
