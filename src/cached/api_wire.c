@@ -3,7 +3,7 @@
  * api_wire: what a connection holds, and refusals of evhttp itself.
  *
  * evhttp bounds the body of each request, not the sum. So all bytes that come are counted, until
- * their request is read to its end. What is too much is told to api.c, in the next turn of the loop.
+ * their request is read to its end. What is too much is told to api.c, in the next turn.
  *
  * What is no HTTP, or too long, never becomes a request: evhttp answers it with a page in HTML, and
  * has no hook to say something else (evhttp_set_errorcb came with libevent 2.2). So this file looks
