@@ -76,7 +76,6 @@ enum cache_ring_why {
 	CACHE_RING_STALE,   /* the home's evidence is older than fresh */
 	CACHE_RING_LOST,    /* the READ failed, or was late */
 	CACHE_RING_BAD,	    /* the request is none */
-	CACHE_RING_BUSY,    /* too many requests wait */
 };
 
 /* 64 bytes. */

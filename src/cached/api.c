@@ -82,6 +82,8 @@ static struct bufferevent *on_bufferevent(struct event_base *base, void *arg)
 		k->bev = bev;
 	}
 	if (!k || !bev || !api_wire_watch(k)) {
+		if (k && bev)
+			api_wire_forget(k);
 		free(k);
 		return bev;
 	}
@@ -106,22 +108,47 @@ static bool may_log(struct api *a)
 	return true;
 }
 
-/* One sentence fits the empty buffer of a new socket. If it does not, do not wait. */
-static void refuse_connection(struct api_conn *k, const char *why)
+/* One sentence fits the empty buffer of a socket. If it does not, do not wait. */
+static void refuse_connection(struct api_conn *k, const char *status, const char *word,
+			      const char *why)
 {
 	char text[512], body[256];
-	int n = snprintf(body, sizeof(body), "{\"error\":\"%s\",\"why\":\"busy\"}", why);
+	int n = snprintf(body, sizeof(body), "{\"error\":\"%s\",\"why\":\"%s\"}", why, word);
 
 	n = snprintf(text, sizeof(text),
-		     "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
+		     "HTTP/1.1 %s\r\nContent-Type: application/json\r\n"
 		     "Content-Length: %d\r\nConnection: close\r\n\r\n%s",
-		     n, body);
+		     status, n, body);
 	if (send(bufferevent_getfd(k->bev), text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		errno = 0; /* the client is gone already */
 	if (may_log(k->a))
 		log_msg(k->a->log, LOG_LVL_WARNING, "HTTP: process %d of user %u: %s",
 			(int)k->peer.pid, k->peer.uid, why);
 	hang_up(k);
+	api_wire_is_read(k);
+}
+
+static void refuse_newest(struct api_conn *k, const char *why)
+{
+	k->a->conns_refused++;
+	refuse_connection(k, "503 Service Unavailable", "busy", why);
+}
+
+/* It grew. Perhaps its request is read by now, or others have gone. */
+static void refuse_excess(struct api_conn *k)
+{
+	k->grew = false;
+	if (k->call || is_gone(k) || !api_wire_excess(k))
+		return;
+	k->a->bodies_refused++;
+	if (api_may_write(k))
+		refuse_connection(k, "503 Service Unavailable", "busy",
+				  "all requests that are under way are too large together: send "
+				  "fewer at once, and try again");
+	else
+		refuse_connection(k, "403 Forbidden", "not_allowed",
+				  "this user may send at most 16 KiB: do it as root, or in the "
+				  "group of \\\"socket_group\\\"");
 }
 
 /* Whether there is room for the newest connection. Some places are for root alone. */
@@ -141,10 +168,10 @@ static void admit(struct api_conn *k)
 	if (!k->known)
 		hang_up(k);
 	else if (all > API_CONNS_MAX)
-		refuse_connection(k, "too many connections are open: close some, and try again");
+		refuse_newest(k, "too many connections are open: close some, and try again");
 	else if (!k->peer.root && others > API_CONNS_MAX - API_CONNS_ROOT)
-		refuse_connection(k, "too many connections of users other than root are open: "
-				     "close some, and try again");
+		refuse_newest(k, "too many connections of users other than root are open: "
+				 "close some, and try again");
 }
 
 static void on_came(evutil_socket_t fd, short what, void *arg)
@@ -158,6 +185,8 @@ static void on_came(evutil_socket_t fd, short what, void *arg)
 		next = TAILQ_NEXT(k, all);
 		if (!k->known)
 			admit(k);
+		else if (k->grew)
+			refuse_excess(k);
 	}
 	sweep(a);
 }
@@ -258,6 +287,7 @@ static void on_request(struct evhttp_request *req, void *arg)
 	}
 	k->since = a->clock.now(&a->clock);
 	k->served = true;
+	api_wire_is_read(k);
 	if (!has_good_method(req))
 		api_reply(req, 405,
 			  api_error("method", "no path is served with this method: use GET, POST "

@@ -18,6 +18,7 @@ enum {
 	API_CONNS_MAX = 128, /* at once */
 	API_CONNS_ROOT = 16, /* of these, for root alone */
 	API_BODY_MAX = 2 << 20,
+	API_BODIES_MAX = 16 << 20, /* of all requests that are not read to their end */
 	API_HEADERS_MAX = 16 << 10,
 	API_IDLE_S = 60, /* a connection must have made a request, or read its reply, within */
 };

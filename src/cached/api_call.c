@@ -282,7 +282,17 @@ static void remove_host(struct request *r)
 
 static void show_info(struct request *r)
 {
-	api_reply(r->req, 200, r->app ? app_info(r->app) : proxy_info(r->proxy), false);
+	const struct api *a = r->conn->a;
+	json_t *o = r->app ? app_info(r->app) : proxy_info(r->proxy);
+	json_t *http = json_pack("{s:I, s:I, s:I}", "held_bytes", (json_int_t)a->held,
+				 "connections_refused", (json_int_t)a->conns_refused,
+				 "bodies_refused", (json_int_t)a->bodies_refused);
+
+	if (json_object_set_new(o, "http", http)) {
+		json_decref(o);
+		o = NULL;
+	}
+	api_reply(r->req, 200, o, false);
 }
 
 static void show_cache(struct request *r)
@@ -471,13 +481,18 @@ static const struct path *find_path(struct request *r, const char *path)
 	return NULL;
 }
 
-static bool may(const struct api_conn *k, enum right right)
+bool api_may_write(const struct api_conn *k)
 {
 	const struct listen_peer *p = &k->peer;
 
+	return p->root || p->own || p->member;
+}
+
+static bool may(const struct api_conn *k, enum right right)
+{
 	if (right == MAY_ROOT)
-		return p->root;
-	return right == MAY_ALL || p->root || p->own || p->member;
+		return k->peer.root;
+	return right == MAY_ALL || api_may_write(k);
 }
 
 static void refuse_user(struct request *r, enum right right)
@@ -524,20 +539,24 @@ static bool check(struct request *r, const struct path *p)
 void api_serve(struct api_conn *k, struct evhttp_request *req)
 {
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
-	struct evbuffer *body = evhttp_request_get_input_buffer(req);
+	struct evbuffer *in = evhttp_request_get_input_buffer(req), *body = evbuffer_new();
 	struct request r = { .conn = k,
 			     .req = req,
 			     .app = k->a->parts.app,
 			     .proxy = k->a->parts.proxy,
 			     .query = uri ? evhttp_uri_get_query(uri) : NULL,
-			     .len = evbuffer_get_length(body) };
+			     .len = evbuffer_get_length(in) };
 	const struct path *p = find_path(&r, uri ? evhttp_uri_get_path(uri) : NULL);
 
-	if (!p || !check(&r, p))
-		return;
-	r.text = r.len ? (const char *)evbuffer_pullup(body, -1) : "";
-	if (r.text)
-		p->serve(&r);
-	else
-		api_reply(req, 500, NULL, true);
+	if (p && check(&r, p)) {
+		/* Not kept until the reply is sent. */
+		if (body && !evbuffer_add_buffer(body, in))
+			r.text = r.len ? (const char *)evbuffer_pullup(body, -1) : "";
+		if (r.text)
+			p->serve(&r);
+		else
+			api_reply(req, 500, NULL, true);
+	}
+	if (body)
+		evbuffer_free(body);
 }

@@ -39,6 +39,8 @@ struct api_conn {
 	struct mono since;     /* it came, or made its newest request */
 	bool served;	       /* what is put into its output is the reply to a request */
 	bool refused, mends;   /* api_wire.c: evhttp's page is replaced; just now */
+	size_t held;	       /* bytes of a request that has not come to its end */
+	bool grew;	       /* perhaps beyond what it may: see api_wire_excess */
 	TAILQ_ENTRY(api_conn) all;
 };
 
@@ -60,11 +62,22 @@ struct api {
 	struct api_conns conns;
 	struct api_calls calls;
 	struct mono logged; /* when a refusal was last logged */
+	size_t held;	    /* of all connections */
+	uint64_t conns_refused, bodies_refused;
 };
 
-/* api_wire.c. From now on evhttp's own pages become sentences. false: no memory. */
+/*
+ * api_wire.c. From now on evhttp's own pages become sentences, and what comes is counted. false: no
+ * memory.
+ */
 bool api_wire_watch(struct api_conn *k);
 void api_wire_forget(struct api_conn *k);
+/* Its request is read, or it is refused: it holds only what came behind it. */
+void api_wire_is_read(struct api_conn *k);
+/* Does it hold too much, alone or with all others? What it may hold for nothing is little. */
+bool api_wire_excess(const struct api_conn *k);
+/* Fills, updates and invalidations are for these. */
+bool api_may_write(const struct api_conn *k);
 
 /*
  * api_reply.c. Takes o over. NULL: there was no memory for it. close: the connection, after the

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * api_wire: refusals of evhttp itself. What is no HTTP, or too long, never becomes a request: evhttp
- * answers it with a page in HTML, and has no hook to say something else (evhttp_set_errorcb came
- * with libevent 2.2). So this file looks at what is put into a connection's output. What comes while
- * no request is served (api_conn.served) is evhttp's: it is taken out again, and the sentence is put
- * there. "100 Continue" stays.
+ * api_wire: what a connection holds, and refusals of evhttp itself.
+ *
+ * evhttp bounds the body of each request, not the sum. So all bytes that come are counted, until
+ * their request is read to its end. What is too much is told to api.c, in the next turn.
+ *
+ * What is no HTTP, or too long, never becomes a request: evhttp answers it with a page in HTML, and
+ * has no hook to say something else (evhttp_set_errorcb came with libevent 2.2). So this file looks
+ * at what is put into a connection's output. What comes while no request is served
+ * (api_conn.served) is evhttp's: it is taken out again, and the sentence is put there. "100
+ * Continue" stays.
  */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/event.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/cached/api_priv.h"
+
+/* --- what evhttp says --------------------------------------------------------- */
 
 struct words {
 	int code;
@@ -107,12 +115,51 @@ static void on_output(struct evbuffer *out, const struct evbuffer_cb_info *info,
 	k->refused = true;
 }
 
+/* --- what is held --------------------------------------------------------- */
+
+static void hold(struct api_conn *k, size_t bytes)
+{
+	k->a->held += bytes - k->held;
+	k->held = bytes;
+}
+
+bool api_wire_excess(const struct api_conn *k)
+{
+	if (k->held <= API_HEADERS_MAX)
+		return false;
+	return k->a->held > API_BODIES_MAX || !api_may_write(k);
+}
+
+void api_wire_is_read(struct api_conn *k)
+{
+	hold(k, evbuffer_get_length(bufferevent_get_input(k->bev)));
+}
+
+static void on_input(struct evbuffer *in, const struct evbuffer_cb_info *info, void *arg)
+{
+	struct api_conn *k = arg;
+
+	(void)in;
+	if (!info->n_added)
+		return;
+	hold(k, k->held + info->n_added);
+	if (k->grew || !api_wire_excess(k))
+		return;
+	k->grew = true;
+	event_active(k->a->came, EV_TIMEOUT, 0);
+}
+
+/* --- the whole --------------------------------------------------------- */
+
 bool api_wire_watch(struct api_conn *k)
 {
-	return evbuffer_add_cb(bufferevent_get_output(k->bev), on_output, k) != NULL;
+	return evbuffer_add_cb(bufferevent_get_output(k->bev), on_output, k) &&
+	       evbuffer_add_cb(bufferevent_get_input(k->bev), on_input, k);
 }
 
 void api_wire_forget(struct api_conn *k)
 {
+	hold(k, 0);
+	evbuffer_remove_cb(bufferevent_get_input(k->bev), on_input, k);
 	evbuffer_remove_cb(bufferevent_get_output(k->bev), on_output, k);
 }

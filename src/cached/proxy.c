@@ -21,7 +21,7 @@
 
 _Static_assert((int)HIT_READS + 2 <= (int)TRANSPORT_DEPTH, "a beat and a question have room");
 
-enum { CHECKS = 8, WHYS = CACHE_RING_BUSY + 1 };
+enum { CHECKS = 8, WHYS = CACHE_RING_BAD + 1 };
 
 /* What the clients of the ring know of a home. */
 struct shared {
@@ -75,11 +75,6 @@ static void asked(void *owner, const struct cached_ring_request *q)
 
 	p->lookups++;
 	if (!place_find(&homes, q->key, q->all, (uint32_t)p->conf->cluster.cache.words, &at)) {
-		reply(p, q->id, &no);
-		return;
-	}
-	if (hit_full(&p->hit)) {
-		no.why = CACHE_RING_BUSY;
 		reply(p, q->id, &no);
 		return;
 	}
@@ -185,7 +180,7 @@ static int add_home(struct proxy *p, uint16_t host)
 	return node_add(p->node, &u);
 }
 
-/* Each slot of each client has one request at a time: so many find room. */
+/* Each slot of each client has one request at a time: so all find room, and none is refused. */
 static int add_hit(struct proxy *p)
 {
 	struct hit_conf c = { .requests = (uint32_t)(p->conf->ring_slots * p->conf->ring_clients),
@@ -381,7 +376,7 @@ static json_t *not_verified(const struct proxy *p)
 	static const char *const words[WHYS] = {
 		[CACHE_RING_NO_HOME] = "no_home", [CACHE_RING_CLOSED] = "closed",
 		[CACHE_RING_STALE] = "stale",	  [CACHE_RING_LOST] = "lost",
-		[CACHE_RING_BAD] = "bad",	  [CACHE_RING_BUSY] = "busy",
+		[CACHE_RING_BAD] = "bad",
 	};
 	json_t *o = json_object();
 	bool good = o != NULL;

@@ -222,6 +222,8 @@ static enum http_progress read_chunks(struct http_reader *r)
 		}
 		if (!next_line(r, &line))
 			return too_long(r);
+		if (line.len >= LINE_MAX_BYTES) /* also if it came at once */
+			return HTTP_BAD;
 		if (r->chunk == HTTP_CHUNK_END) {
 			if (line.len)
 				return HTTP_BAD;

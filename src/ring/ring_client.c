@@ -134,7 +134,7 @@ static void put(const struct ring_client *c, struct cache_ring_slot *s, uint32_t
 
 static bool is_why(uint32_t why)
 {
-	return why >= CACHE_RING_VERIFIED && why <= CACHE_RING_BUSY;
+	return why >= CACHE_RING_VERIFIED && why <= CACHE_RING_BAD;
 }
 
 static void read_answer(const struct cache_ring_slot *s, uint32_t flags, struct ring_answer *a)
@@ -262,8 +262,6 @@ const char *ring_why_text(uint32_t why)
 		return "lost";
 	case CACHE_RING_BAD:
 		return "bad";
-	case CACHE_RING_BUSY:
-		return "busy";
 	case RING_NO_SERVER:
 		return "no server";
 	case RING_TIMEOUT:

@@ -82,7 +82,6 @@ void cache_count_pass(struct vmod_resex_cache *cache, uint32_t why)
 		add(&v->not_time);
 		break;
 	case RING_FULL:
-	case CACHE_RING_BUSY:
 		add(&v->not_slot);
 		break;
 	case CACHE_RING_NO_HOME:

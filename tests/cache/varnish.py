@@ -92,7 +92,7 @@ def version_moves(bed):
 def not_verified(bed):
     path = bed.page()
     stored(bed, path, "a page")
-    for why, word in ((2, "no home"), (3, "closed"), (4, "stale"), (5, "lost"), (6, "bad"), (7, "busy"), (99, "rubbish")):
+    for why, word in ((2, "no home"), (3, "closed"), (4, "stale"), (5, "lost"), (6, "bad"), (7, "rubbish"), (99, "rubbish")):
         bed.ring.say("why", "%x" % why)
         bed.state += 1  # and no home moves the version
         r = bed.get(path)

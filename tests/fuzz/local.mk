@@ -1,10 +1,10 @@
 # tests/fuzz: libFuzzer targets, built with --enable-fuzzers CC=clang.
 # run.sh builds its own (also with coverage, and with planted bugs) and runs them.
-EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/cache_seeds.py tests/fuzz/cluster_seeds.py tests/fuzz/seeds.py tests/fuzz/api.dict tests/fuzz/cached.dict tests/fuzz/caps.dict tests/fuzz/cluster.dict tests/fuzz/conf.dict tests/fuzz/control.dict \
-	tests/fuzz/haproxy.dict tests/fuzz/httplog.dict tests/fuzz/methods.dict tests/fuzz/proc.dict tests/fuzz/scenario.dict tests/fuzz/trace.dict
+EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/cache_seeds.py tests/fuzz/cluster_seeds.py tests/fuzz/http_seeds.py tests/fuzz/seeds.py tests/fuzz/api.dict tests/fuzz/cached.dict tests/fuzz/caps.dict tests/fuzz/cluster.dict tests/fuzz/conf.dict tests/fuzz/control.dict \
+	tests/fuzz/haproxy.dict tests/fuzz/http.dict tests/fuzz/httplog.dict tests/fuzz/methods.dict tests/fuzz/proc.dict tests/fuzz/scenario.dict tests/fuzz/trace.dict
 
 if FUZZERS
-FUZZ = tests/fuzz/fuzz_api tests/fuzz/fuzz_btf tests/fuzz/fuzz_cache tests/fuzz/fuzz_cached tests/fuzz/fuzz_caps tests/fuzz/fuzz_claim tests/fuzz/fuzz_cluster tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_haproxy tests/fuzz/fuzz_hello tests/fuzz/fuzz_history tests/fuzz/fuzz_httplog tests/fuzz/fuzz_methods \
+FUZZ = tests/fuzz/fuzz_api tests/fuzz/fuzz_btf tests/fuzz/fuzz_cache tests/fuzz/fuzz_cached tests/fuzz/fuzz_caps tests/fuzz/fuzz_claim tests/fuzz/fuzz_cluster tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_haproxy tests/fuzz/fuzz_hello tests/fuzz/fuzz_history tests/fuzz/fuzz_http tests/fuzz/fuzz_httplog tests/fuzz/fuzz_methods \
 	 tests/fuzz/fuzz_nodes tests/fuzz/fuzz_proc tests/fuzz/fuzz_record tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario \
 	 tests/fuzz/fuzz_tcp tests/fuzz/fuzz_trace
 noinst_PROGRAMS += $(FUZZ)
@@ -46,6 +46,9 @@ tests_fuzz_fuzz_hello_LDADD = libtransport.a $(NETTLE_LIBS)
 tests_fuzz_fuzz_history_SOURCES = tests/fuzz/fuzz_history.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_history_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_history_LDADD = libcluster.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_http_SOURCES = tests/fuzz/fuzz_http.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_http_LDFLAGS = $(LDFLAGS_FUZZ)
+tests_fuzz_fuzz_http_LDADD = libcacheload.a
 tests_fuzz_fuzz_httplog_SOURCES = tests/fuzz/fuzz_httplog.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_httplog_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_httplog_LDADD = liblab.a libutil.a

@@ -38,6 +38,7 @@ haproxy | src/reconf/haproxy_text.c | src/reconf/haproxy_text.c | 95 | src/recon
 claim | src/load/agree.c src/load/claim.c src/load/index.c src/shared/record.c | src/load/agree.c src/load/claim.c | 95 | src/load/claim.c | s/r->busy_ns < was->busy_ns ||//
 history | src/cluster/history_line.c | src/cluster/history_line.c | 95 | src/cluster/history_line.c | s/json_string_length(v) >= k->size/json_string_length(v) > k->size/
 hello | src/transport/front/hello.c | src/transport/front/hello.c | 90 | src/transport/front/hello.c | s/message + len - MAC, MAC);/message + len - MAC, 8);/
+http | src/cacheload/http.c | src/cacheload/http.c | 95 | src/cacheload/http.c | s/size_t n = r->len - r->at < r->rest ? r->len - r->at : (size_t)r->rest/size_t n = (size_t)r->rest/
 httplog | src/lab/load_log.c src/util/file.c | src/lab/load_log.c | 85 | src/lab/load_log.c | s/if (w->end - s <= DATE + 1)/if (w->end - s <= DATE)/
 tcp | src/transport/front/hello.c src/transport/tcp/call.c src/transport/tcp/conn.c src/transport/tcp/serve.c src/transport/tcp/wire.c src/transport/front/address.c | src/transport/tcp/serve.c src/transport/tcp/wire.c | 90 | src/transport/tcp/serve.c | s/op->offset + op->len > r->bytes/op->offset > r->bytes/
 proc | src/load/proc_text.c | src/load/proc_text.c | 95 | src/load/proc_text.c | s/if (\*v > (most - digit) \/ 10)/if (*v > most)/

@@ -12,6 +12,7 @@ import sys
 
 from cache_seeds import CACHE
 from cluster_seeds import CLUSTER
+from http_seeds import HTTP
 
 
 def write(out, target, seeds):
@@ -789,8 +790,7 @@ def main():
         sys.exit(__doc__)
     for name, seeds in {
             "api": API, "btf": BTF, "cache": CACHE, "cached": CACHED_JSON, "caps": CAPS, "claim": CLAIM, "cluster": CLUSTER, "conf": CONF, "control":
-            CONTROL, "haproxy": HAPROXY, "hello": HELLO, "history": HISTORY, "httplog": HTTPLOG, "methods": METHODS,
-            "nodes": NODES, "proc": PROC, "record": RECORD, "registry": REGISTRY_SEEDS, "ring": RING_SEEDS, "scenario":
+            CONTROL, "haproxy": HAPROXY, "hello": HELLO, "history": HISTORY, "http": HTTP, "httplog": HTTPLOG, "methods": METHODS, "nodes": NODES, "proc": PROC, "record": RECORD, "registry": REGISTRY_SEEDS, "ring": RING_SEEDS, "scenario":
             SCENARIO, "tcp": TCP, "trace": TRACE}.items():
         write(sys.argv[1], name, seeds)
 

@@ -234,4 +234,24 @@ static inline void assert_refused(struct rig *r, int status, const char *why)
 	json_decref(o);
 }
 
+/* A good update. */
+#define GOOD_BODY "{\"tags\":[\"item/5\"],\"statements\":[\"UPDATE xy\"]}"
+#define POST	  "POST /v1/update HTTP/1.1\r\nHost: x\r\n"
+#define GOOD	  POST "Content-Length: 46\r\n\r\n" GOOD_BODY
+
+static_assert(sizeof(GOOD_BODY) - 1 == 46, "its length");
+
+/* It is served. */
+static inline void assert_alive(struct rig *r)
+{
+	uint32_t calls = r->app.calls;
+	int fd = dial(r);
+
+	say(r, fd, GOOD);
+	assert_int_equal(hear(r, fd), 200);
+	assert_int_equal(r->app.calls, calls + 1);
+	close(fd);
+	loop(r);
+}
+
 #endif

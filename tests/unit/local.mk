@@ -551,7 +551,7 @@ endif
 
 if CMOCKA
 UNIT_PROTO = tests/unit/test_act_agent tests/unit/test_act_haproxy tests/unit/test_balance tests/unit/test_cache_words tests/unit/test_choose tests/unit/test_counter tests/unit/test_decide tests/unit/test_decide_chain \
-	tests/unit/test_decide_past tests/unit/test_decide_prop tests/unit/test_fill tests/unit/test_fill_home tests/unit/test_fresh tests/unit/test_haproxy_text tests/unit/test_home tests/unit/test_hook_deadline tests/unit/test_hook_exec tests/unit/test_hook_guest tests/unit/test_keep tests/unit/test_recover tests/unit/test_role tests/unit/test_lock \
+	tests/unit/test_decide_past tests/unit/test_decide_prop tests/unit/test_fill tests/unit/test_fill_home tests/unit/test_fresh tests/unit/test_haproxy_text tests/unit/test_home tests/unit/test_home_growth tests/unit/test_hook_deadline tests/unit/test_hook_exec tests/unit/test_hook_guest tests/unit/test_keep tests/unit/test_recover tests/unit/test_role tests/unit/test_lock \
 	tests/unit/test_move tests/unit/test_move_adopt tests/unit/test_move_locks tests/unit/test_move_sweep tests/unit/test_move_wish tests/unit/test_update
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
@@ -580,6 +580,8 @@ tests_unit_test_fill_home_LDADD = libcache.a libshared.a $(UNIT_LIBS)
 tests_unit_test_fresh_SOURCES = tests/unit/test_fresh.c tests/unit/prop.h tests/unit/shared_rig.h
 tests_unit_test_fresh_LDADD = libcache.a libshared.a $(UNIT_LIBS)
 tests_unit_test_home_SOURCES = tests/unit/test_home.c tests/unit/home_refusals.h tests/unit/prop.h tests/unit/shared_rig.h tests/unit/steps.h
+tests_unit_test_home_growth_SOURCES = tests/unit/test_home_growth.c
+tests_unit_test_home_growth_LDADD = libcache.a libshared.a $(UNIT_LIBS)
 tests_unit_test_home_LDADD = libcache.a libshared.a $(UNIT_LIBS)
 tests_unit_test_recover_SOURCES = tests/unit/test_recover.c tests/unit/prop.h tests/unit/steps.h
 tests_unit_test_recover_LDADD = libcache.a libshared.a $(UNIT_LIBS)
@@ -718,7 +720,7 @@ endif
 endif
 
 if CMOCKA
-UNIT_PROXY = tests/unit/test_cached_api tests/unit/test_cached_events tests/unit/test_cached_http tests/unit/test_cached_life tests/unit/test_cached_listen tests/unit/test_cached_proxy tests/unit/test_cached_ring tests/unit/test_cached_ring_view \
+UNIT_PROXY = tests/unit/test_cached_api tests/unit/test_cached_bodies tests/unit/test_cached_events tests/unit/test_cached_http tests/unit/test_cached_life tests/unit/test_cached_listen tests/unit/test_cached_proxy tests/unit/test_cached_ring tests/unit/test_cached_ring_view \
 	tests/unit/test_hit tests/unit/test_place
 check_PROGRAMS += $(UNIT_PROXY)
 TESTS += $(UNIT_PROXY)
@@ -726,6 +728,8 @@ API_RIG = tests/unit/api_rig.h tests/unit/tmpdir.h tests/unit/prop.h tests/fakes
 API_LIBS = libcached.a libutil.a $(UNIT_LIBS) $(EVHTTP_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS)
 tests_unit_test_cached_api_SOURCES = tests/unit/test_cached_api.c $(API_RIG)
 tests_unit_test_cached_api_LDADD = $(API_LIBS)
+tests_unit_test_cached_bodies_SOURCES = tests/unit/test_cached_bodies.c $(API_RIG)
+tests_unit_test_cached_bodies_LDADD = $(API_LIBS)
 tests_unit_test_cached_http_SOURCES = tests/unit/test_cached_http.c $(API_RIG)
 tests_unit_test_cached_http_LDADD = $(API_LIBS)
 tests_unit_test_cached_events_SOURCES = tests/unit/test_cached_events.c tests/unit/prop.h

@@ -4,25 +4,7 @@
 
 #include "tests/unit/api_rig.h"
 
-#define GOOD_BODY "{\"tags\":[\"item/5\"],\"statements\":[\"UPDATE xy\"]}"
-
-static const char good[] =
-	"POST /v1/update HTTP/1.1\r\nHost: x\r\nContent-Length: 46\r\n\r\n" GOOD_BODY;
-
-static_assert(sizeof(GOOD_BODY) - 1 == 46, "its length");
-
-/* A good request is served. */
-static void assert_alive(struct rig *r)
-{
-	uint32_t calls = r->app.calls;
-	int fd = dial(r);
-
-	say(r, fd, good);
-	assert_int_equal(hear(r, fd), 200);
-	assert_int_equal(r->app.calls, calls + 1);
-	close(fd);
-	loop(r);
-}
+static const char good[] = GOOD;
 
 /* It is refused, nothing is done, and the connection is closed: what follows is no request. */
 static void assert_unclear(struct rig *r, const char *head)
@@ -43,8 +25,6 @@ static void assert_unclear(struct rig *r, const char *head)
 	close(fd);
 	loop(r);
 }
-
-#define POST "POST /v1/update HTTP/1.1\r\nHost: x\r\n"
 
 RIG_TEST(length__two_that_differ__is_refused)
 {

@@ -184,6 +184,25 @@ TEST(line__without_end__is_refused)
 	}
 }
 
+/* It is refused whether it comes in pieces or at once. */
+TEST(line__of_a_chunk__too_long__is_refused_at_once)
+{
+	static const char head[] = HEAD "Transfer-Encoding: chunked\r\n\r\n5;";
+	char text[1024];
+
+	for (size_t extra = 100; extra <= 300; extra += 200) {
+		struct http_reader r = { .max = MAX };
+		size_t n = sizeof(head) - 1;
+
+		memcpy(text, head, n);
+		memset(text + n, 'x', extra);
+		strcpy(text + n + extra, "\r\nhello\r\n0\r\n\r\n");
+		assert_int_equal(feed(&r, text, strlen(text), sizeof(text)),
+				 extra == 100 ? HTTP_DONE : HTTP_BAD);
+		http_free(&r);
+	}
+}
+
 TEST(reader__is_used_again)
 {
 	struct http_reader r = { .max = MAX };

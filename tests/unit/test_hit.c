@@ -155,7 +155,6 @@ static const char *const whys[] = {
 	[CACHE_RING_VERIFIED] = "verified", [CACHE_RING_NO_HOME] = "none",
 	[CACHE_RING_CLOSED] = "closed",	    [CACHE_RING_STALE] = "stale",
 	[CACHE_RING_LOST] = "lost",	    [CACHE_RING_BAD] = "bad",
-	[CACHE_RING_BUSY] = "busy",
 };
 
 /* ID WHY [VERSION] */

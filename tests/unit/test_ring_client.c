@@ -367,9 +367,8 @@ static const struct answer_row {
 	{ "answer__stale__says_so", 4, 1, 1, 0, 1, CACHE_RING_STALE },
 	{ "answer__lost__says_so", 5, 1, 1, 0, 1, CACHE_RING_LOST },
 	{ "answer__bad__says_so", 6, 1, 1, 0, 1, CACHE_RING_BAD },
-	{ "answer__busy__says_so", 7, 1, 1, 0, 1, CACHE_RING_BUSY },
 	{ "answer__why_0__is_rubbish", 0, 1, 1, 0, 1, RING_RUBBISH },
-	{ "answer__why_8__is_rubbish", 8, 1, 1, 0, 1, RING_RUBBISH },
+	{ "answer__why_7__is_rubbish", 7, 1, 1, 0, 1, RING_RUBBISH },
 	{ "answer__why_of_the_client__is_rubbish", RING_TIMEOUT, 1, 1, 0, 1, RING_RUBBISH },
 	{ "answer__why_huge__is_rubbish", UINT32_MAX, 1, 1, 0, 1, RING_RUBBISH },
 	{ "answer__home_0__is_rubbish", 1, 0, 1, 0, 1, RING_RUBBISH },
@@ -512,7 +511,7 @@ TEST(open__path_too_long_or_empty__is_refused)
 
 TEST(why__each_has_its_word)
 {
-	for (uint32_t why = CACHE_RING_VERIFIED; why <= CACHE_RING_BUSY; why++)
+	for (uint32_t why = CACHE_RING_VERIFIED; why <= CACHE_RING_BAD; why++)
 		for (uint32_t other = RING_NO_SERVER; other <= RING_RUBBISH; other++) {
 			assert_string_not_equal(ring_why_text(why), "?");
 			assert_string_not_equal(ring_why_text(other), "?");

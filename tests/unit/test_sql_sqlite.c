@@ -15,6 +15,8 @@ TEST(backends__are_found_by_name)
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int setup(void **state)
 {
@@ -192,6 +194,35 @@ SQLITE_TEST(check__a_journal_that_is_not_wal__is_found)
 	assert_int_equal(r->ops->check(rig_handle(r, RIG_SELF), problem, &r->e), 1);
 	assert_non_null(strstr(problem[0], "journal_mode is delete"));
 	assert_non_null(strstr(problem[0], "PRAGMA journal_mode = WAL"));
+}
+
+SQLITE_TEST(check__a_file_that_may_only_be_read__is_found)
+{
+	char problem[SQL_PROBLEMS_MAX][256];
+	struct sql_joined j = rig_join(r, rig_handle(r, RIG_SELF));
+	struct sql *s;
+	int rc;
+
+	if (getuid())
+		skip(); /* it may not become another user */
+	assert_int_equal(chmod(r->name, 0644), 0);
+	assert_int_equal(seteuid(65534), 0);
+	s = rig_handle(r, RIG_SELF);
+	rc = r->ops->check(s, problem, &r->e);
+	rig_ends(r, rig_update(r, s, &j, 1, "UPDATE items SET v = 5"), SQL_FAILED);
+	assert_int_equal(seteuid(0), 0);
+	assert_int_equal(rc, 1);
+	assert_non_null(strstr(problem[0], "cannot be written: give this user the right to it"));
+	assert_int_equal(rig_item(r), 0);
+}
+
+/* Whatever a file says: it is of each connection. */
+SQLITE_TEST(session__synchronous_is_full_whatever_others_set)
+{
+	char problem[SQL_PROBLEMS_MAX][256];
+
+	rig_run(r, "PRAGMA synchronous = OFF");
+	assert_int_equal(r->ops->check(rig_handle(r, RIG_SELF), problem, &r->e), 0);
 }
 
 SQLITE_TEST(hostile__a_timeline_that_is_none__is_one_sentence)
