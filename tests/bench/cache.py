@@ -2,342 +2,457 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """cache: what caching of dynamic pages gives and costs (figures 8 to 12 of the paper), as ratios in one run.
 
-usage: cache.py BUILD-DIRECTORY [--seconds N] [--rounds N] [-j] [PART]...
+usage: cache.py BUILD-DIRECTORY [--seconds N] [--rounds N] [--seed N] [-j] [PART]...
 
-Parts: figure8 (replies a second and response time by trace, no cache, Invalidate All, lists), origin (by what a page
-costs), load (figure 12: the same beside busy back-ends), size (figure 10: by pages in the cache), hit (Varnish's CPU for a
-verified hit, next to one that is not; over shm), tcp (how much longer a hit takes over tcp, next to a bare round trip),
-busy (hits while the homes' CPUs are busy), update (what an update costs in the database, next to a plain one). Without a
-part: all. Figure 11, by the dependencies of a page, is not there.
+figure8   replies a second, response time and misses (figures 8 and 9) by trace: no cache, Invalidate All, lists
+rate      the same by updates a second, as many for all three
+clients   trace 1 by clients; a page that waits for 4 ms, or computes; hosts apart, or all on all CPUs
+origin    by what a page costs without a cache: where caching stops to pay
+load      figure 12: busy processes beside the back-ends
+size      figure 10: Zipf, by the size of the cache
+depends   figure 11: by the things on which a page depends
+hit       Varnish's CPU for a verified hit, next to one that is not
+tcp       how much longer a hit takes over tcp, next to bare round trips
+busy      hits while the homes' CPUs are busy
+update    what an update costs in the database, next to a plain one
 
-All run on this machine: clients, proxies, application servers and database share its CPUs. So what is compared is
-measured in turns, and a ratio is of medians over the rounds. Data for plots: BUILD-DIRECTORY/bench-cache-*.dat.
+Without a part: all. Standard output has the tables, each with its goals; with -j, one object. Progress is on standard
+error. Data for plots, and the plots: BUILD-DIRECTORY/bench-cache-*.
+
+The CPUs of this machine are halved: application servers and the database have one half, the proxy and the clients the
+other, but in the rows "shared" of clients. What is compared is measured in turns; a figure is the median of the rounds.
+CPU times are of a reply, in us: clients; front (Varnish and resex-cached of the proxy); back (applications, homes and
+the database); served: front and back.
 """
+import argparse
 import json
 import os
-import shutil
 import signal
 import socket
 import statistics
 import subprocess
 import sys
-import tempfile
-import threading
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../etc/demo"))
-from cacheworld import Failed, World, free_ports, http, until  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from cache_bench import BACK, CPUS, FRONT, RESTART_S, RUN_S, WORLD_S, Bench, Failed, children, cpu_of, place, say  # noqa: E402
+from cacheworld import free_ports, http, until  # noqa: E402
 
-READERS = 16
-TICKS = os.sysconf("SC_CLK_TCK")
-
-
-def option(name, default):
-    return type(default)(sys.argv[sys.argv.index(name) + 1]) if name in sys.argv else default
-
-
-SECONDS, ROUNDS = option("--seconds", 3), option("--rounds", 3)
-
-
-def say(text):
-    print("== " + text, file=sys.stderr, flush=True)
+TRACES, RATES = range(1, 6), (2, 10, 40, 100)
+COSTS = (0.1, 0.5, 1, 4, 10)
+BUSY = (0, 2, 4, 8)
+SIZES_KIB = (1024, 2048, 4096, 65536)  # Varnish takes no less
+DEPENDS = (1, 4, 16, 64)
+KEEP = ("-k",)
+SCHEMES = ("none_tps", "all_tps", "lists_tps", "all/none", "lists/none", "all_hits", "lists_hits")
 
 
-def cpu_of(pids):
-    """User and system time, in s."""
-    total = 0
-    for pid in pids:
-        with open("/proc/%d/stat" % pid) as f:
-            words = f.read().rsplit(")", 1)[1].split()
-        total += int(words[11]) + int(words[12])
-    return total / TICKS
+# --- figures of the paper
+
+def schemes(b, first, rows, title, name, more):
+    """No cache, Invalidate All and lists, in turns over all rows."""
+    lists, every = b.world("lists"), b.world("all")
+    runs = []
+    for row in rows:
+        trace, words = more(row)
+        for w, hosts in ((lists, lists.apps), (every, every.proxies), (lists, lists.proxies)):
+            def run(w=w, hosts=hosts, trace=trace, words=words, row=row):
+                if row == rows[0] and w is every:
+                    b.warm(w)
+                return b.measure(w, hosts, trace, more=words)
+            runs.append(run)
+    say("%d runs a round" % len(runs))
+    seen = b.rounds(*runs)
+    table = []
+    for i, row in enumerate(rows):
+        n, e, l = seen[3 * i:3 * i + 3]
+        r = {first: row, "none_tps": n["tps"], "all_tps": e["tps"], "lists_tps": l["tps"], "all/none": e["tps"] / n["tps"],
+             "lists/none": l["tps"] / n["tps"], "all_hits": e["hits"], "lists_hits": l["hits"], "none_us": n["us"],
+             "all_us": e["us"], "lists_us": l["us"], "updates/1000": l["share"], "lists_updates_s": l["updates_s"],
+             "drops/update": l["drops"]}
+        r.update({k + "_" + t + "_us": v[t + "_us"] for k, v in (("none", n), ("all", e), ("lists", l))
+                  for t in ("clients", "front", "back")})
+        table.append(r)
+    b.table(name, title, table, [first] + list(SCHEMES) + ["none_us", "lists_us", "updates/1000", "drops/update"])
+    return table
 
 
-def children(pid):
-    r = subprocess.run(["pgrep", "-P", str(pid)], stdout=subprocess.PIPE, text=True)
-    return [int(p) for p in r.stdout.split()]
+def figure8(b):
+    t = schemes(b, "trace", list(TRACES), "4 ms a page, 16 readers; each trace with its share of updates", "figure8",
+                lambda trace: (trace, KEEP if trace > 1 else ()))
+    b.goal("trace 1: replies a second, lists / no cache", t[0]["lists/none"], least=8.8)
+    b.goal("trace 1: response time, no cache / lists", t[0]["none_us"] / t[0]["lists_us"], least=3.3)
+    b.goal("lists: trace 5 / trace 2", t[4]["lists_tps"] / t[1]["lists_tps"], least=0.9)
+    b.goal("trace 5: Invalidate All / no cache", t[4]["all/none"], least=0.9)
+    front = [r["lists_front_us"] for r in t]
+    b.note("lists, trace 5 / trace 2 by the proxy's CPU time of a reply: %.3g; updates a second in them: %.0f and %.0f" % (
+        front[1] / front[4], t[4]["lists_updates_s"], t[1]["lists_updates_s"]))
+    b.note("trace 5: CPU of a reply in us, none: back %.0f; all: front %.0f, back %.0f; lists: front %.0f, back %.0f" % (
+        t[4]["none_back_us"], t[4]["all_front_us"], t[4]["all_back_us"], t[4]["lists_front_us"], t[4]["lists_back_us"]))
+    b.note("an update drops %.1f pages in trace 5, which are fetched again: %.0f of 1000 replies" % (
+        t[4]["drops/update"], 1000 * (1 - t[4]["lists_hits"])))
+    lists, every = b.world("lists"), b.world("all")
+    for w in (lists, every):
+        w.set_origin(4, "--cpu")
+    n, e = b.rounds(lambda: b.measure(lists, lists.apps, 5, 2, KEEP), lambda: b.measure(every, every.proxies, 5, 2, KEEP))
+    for w in (lists, every):
+        w.set_origin(4)
+    b.goal("trace 5, a page computes 4 ms, 2 readers: Invalidate All / no cache", e["tps"] / n["tps"], least=0.9)
+    b.result["computed"] = {"none": n, "all": e}
+    for what in ("figure8", "figure8b", "figure9"):
+        b.plot("figure8", what)
 
 
-class Bench:
-    def __init__(self, build):
-        self.build, self.result, self.n = build, {}, 0
-        self.top = tempfile.mkdtemp(prefix="resex-bench-")
-        os.chmod(self.top, 0o755)
+def rate(b):
+    t = schemes(b, "updates_s", list(RATES), "4 ms a page, 16 readers; as many updates a second for all three", "rate",
+                lambda r: (1, ("-R", r)))
+    b.goal("lists: highest rate of updates / lowest", t[-1]["lists_tps"] / t[0]["lists_tps"], least=0.9)
+    b.goal("highest rate: Invalidate All / no cache", t[-1]["all/none"], least=0.9)
+    b.plot("rate")
 
-    def world(self, **more):
-        self.n += 1
-        w = World("%s/%d" % (self.top, self.n), self.build, cache={"fresh": "2s", "detect": "4s"}, **more)
-        w.start()
-        return w
 
-    def load(self, w, hosts, trace=1, seconds=None, readers=READERS, updaters=2, *more):
-        """One JSON object; a wrong reply ends the benchmark."""
-        words = ["-r", str(readers), "-u", str(updaters), "-t", str(trace), "-T", str(seconds or SECONDS)]
-        p = w.load(hosts, *words, *more)
-        out, err = p.communicate()
-        r = json.loads(out) if out else {}
-        if not r or r["stale"] or r["backwards"] or r["future"]:
-            raise Failed("resex-cacheload: %s %s" % (out[:400], err))
-        r["mean_us"] = (r["latency"]["hit"]["mean_us"] * r["latency"]["hit"]["n"] +
-                        r["latency"]["miss"]["mean_us"] * r["latency"]["miss"]["n"]) / max(1, r["replies"])
-        return r
+def clients(b):
+    w = b.world("lists")
+    rows = []
+    for words, readers, apart in (((), 2, True), ((), 8, True), ((), 16, True), (("--cpu",), 2, True),
+                                  ((), 8, False), ((), 16, False), (("--cpu",), 2, False)):
+        if words != w.words:
+            w.set_origin(4, *words)
+        w.lay(apart)
+        say("%d clients, %s, %s" % (readers, "computed" if words else "waited", "apart" if apart else "shared"))
+        n, l = b.rounds(lambda: b.measure(w, w.apps, 1, readers), lambda: b.measure(w, w.proxies, 1, readers))
+        rows.append({"page": "computes" if words else "waits", "clients": readers, "hosts": "apart" if apart else "shared",
+                     "none_tps": n["tps"], "lists_tps": l["tps"], "lists/none": l["tps"] / n["tps"], "none_us": n["us"],
+                     "lists_us": l["us"], "clients_us": l["clients_us"], "none_served": n["served_us"],
+                     "lists_served": l["served_us"], "none/lists": n["served_us"] / l["served_us"]})
+        w.lay(True)
+    w.set_origin(4)
+    b.table("clients", "trace 1; none/lists: by CPU time of a reply, without the clients'", rows)
+    for r in rows:
+        what = "%s, %d clients, %s: " % (r["page"], r["clients"], r["hosts"])
+        b.goal(what + "lists / no cache", r["lists/none"], least=8.8)
+        b.goal(what + "response time, no cache / lists", r["none_us"] / r["lists_us"], least=3.3)
 
-    def warm(self, w, hosts):
-        self.load(w, hosts, 1, 2)
 
-    def rounds(self, *runs):
-        """runs: functions that measure one thing; in turns. The medians of what they return."""
-        seen = [[] for _ in runs]
-        for _ in range(ROUNDS):
-            for s, run in zip(seen, runs):
-                s.append(run())
-        return [{k: statistics.median(r[k] for r in s) for k in s[0]} for s in seen]
+def origin(b):
+    lists, every, rows = b.world("lists"), b.world("all"), []
+    columns = {"few_none": (lists, "apps", 2), "few_lists": (lists, "proxies", 2), "none": (lists, "apps", 5),
+               "lists": (lists, "proxies", 5), "all": (every, "proxies", 5)}
+    for ms in COSTS:
+        say("a page waits for %g ms" % ms)
+        for w in (lists, every):
+            w.set_origin(ms)
+        seen = b.rounds(*[lambda c=c: b.measure(c[0], getattr(c[0], c[1]), c[2], more=KEEP) for c in columns.values()])
+        r = dict(zip(columns, seen))
+        rows.append({"origin_ms": ms, "few_none_tps": r["few_none"]["tps"], "few_lists_tps": r["few_lists"]["tps"],
+                     "few_lists/none": r["few_lists"]["tps"] / r["few_none"]["tps"], "none_tps": r["none"]["tps"],
+                     "lists_tps": r["lists"]["tps"], "lists/none": r["lists"]["tps"] / r["none"]["tps"],
+                     "all_tps": r["all"]["tps"], "all/none": r["all"]["tps"] / r["none"]["tps"],
+                     "none_served_us": r["none"]["served_us"], "lists_served_us": r["lists"]["served_us"]})
+    for w in (lists, every):
+        w.set_origin(4)
+    b.table("origin", "trace 5 (few_: trace 2), 16 readers; a page waits for so long, besides what it reads", rows)
+    for key, name in (("few_lists/none", "lists, trace 2"), ("lists/none", "lists, trace 5"), ("all/none", "Invalidate All, trace 5")):
+        lost = ["%g" % r["origin_ms"] for r in rows if r[key] < 1]
+        b.note("%s: %s" % (name, "caching does not pay at %s ms" % ", ".join(lost) if lost else
+                           "caching pays at each cost, the least is %.3g at %g ms" % min((r[key], r["origin_ms"]) for r in rows)))
+    b.goal("4 ms a page, lists, trace 2: lists / no cache", next(r["few_lists/none"] for r in rows if r["origin_ms"] == 4),
+           least=8.8)
+    b.plot("origin")
 
-    def table(self, name, heads, rows):
-        with open("%s/bench-cache-%s.dat" % (self.build, name), "w") as f:
-            f.write("# " + " ".join(heads) + "\n")
-            for r in rows:
-                f.write(" ".join("%g" % v if isinstance(v, (int, float)) else str(v) for v in r) + "\n")
-        print("\n%s" % name)
-        print("  ".join("%12s" % h for h in heads))
-        for r in rows:
-            print("  ".join("%12s" % ("%.4g" % v if isinstance(v, float) else v) for v in r))
-        self.result[name] = [dict(zip(heads, r)) for r in rows]
-        sys.stdout.flush()
 
-    # --- figures of the paper
+def burn(n, cpus):
+    return [subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+            for _ in range(n)]
 
-    def three(self, work_ms):
-        """Worlds: lists, and Invalidate All. No cache is the first one's application servers, asked directly."""
-        return self.world(work_ms=work_ms), self.world(work_ms=work_ms, lists=False)
 
-    def measure(self, w, hosts, trace, *more):
-        r = self.load(w, hosts, trace, None, READERS, 2, *more)
-        return {"tps": r["tps"], "us": r["mean_us"], "hits": r["hits"] / max(1, r["replies"])}
+def put_out(made):
+    for p in made:
+        p.kill()
+        p.wait()
 
-    def figure8(self):
-        lists, every = self.three(4)
-        rows = []
-        for trace in range(1, 6):
-            say("trace %d" % trace)
-            self.warm(lists, lists.proxies)
-            self.warm(every, every.proxies)
-            bare, l, e = self.rounds(lambda: self.measure(lists, lists.apps, trace),
-                                     lambda: self.measure(lists, lists.proxies, trace),
-                                     lambda: self.measure(every, every.proxies, trace))
-            rows.append((trace, bare["tps"], e["tps"], l["tps"], e["tps"] / bare["tps"], l["tps"] / bare["tps"],
-                         bare["us"] / l["us"], e["hits"], l["hits"]))
-        self.table("figure8", ("trace", "none_tps", "all_tps", "lists_tps", "all/none", "lists/none", "none/lists_us",
-                               "all_hits", "lists_hits"), rows)
-        lists.close()
-        every.close()
 
-    def origin(self):
-        rows = []
-        for ms in (0.1, 0.5, 1, 2, 4, 10):
-            say("a page costs %g ms" % ms)
-            w = self.world(work_ms=ms)
-            self.warm(w, w.proxies)
-            bare, l = self.rounds(lambda: self.measure(w, w.apps, 2), lambda: self.measure(w, w.proxies, 2))
-            rows.append((ms, bare["tps"], l["tps"], l["tps"] / bare["tps"], bare["us"] / l["us"]))
-            w.close()
-        self.table("origin", ("origin_ms", "none_tps", "lists_tps", "lists/none", "none/lists_us"), rows)
+def load(b):
+    w, rows = b.world("lists"), []
+    w.set_origin(4, "--cpu")
+    for n in BUSY:
+        say("%d busy processes beside the back-ends" % n)
+        b.warm(w)
+        made = burn(n, BACK)
+        try:
+            bare, l, same, few = b.rounds(lambda: b.measure(w, w.apps, 5, 2, KEEP), lambda: b.measure(w, w.proxies, 5, 2, KEEP),
+                                          lambda: b.measure(w, w.apps, 1, 2, ("-R", 2)),
+                                          lambda: b.measure(w, w.proxies, 1, 2, ("-R", 2)))
+        finally:
+            put_out(made)
+        rows.append({"busy": n, "none_tps": bare["tps"], "lists_tps": l["tps"], "lists/none": l["tps"] / bare["tps"],
+                     "r_none_tps": same["tps"], "r_lists_tps": few["tps"], "r_lists/none": few["tps"] / same["tps"],
+                     "lists_hits": l["hits"], "none_updates_s": bare["updates_s"], "lists_updates_s": l["updates_s"],
+                     "r_lists_hits": few["hits"], "none_back_us": bare["back_us"], "lists_back_us": l["back_us"],
+                     "front_us": l["front_us"]})
+    w.set_origin(4)
+    b.table("load", "trace 5, 2 readers, a page computes 4 ms; r_: 2 updates a second instead", rows)
+    b.goal("trace 5, most busy processes: lists / no cache", rows[-1]["lists/none"], least=21.9)
+    b.goal("2 updates a second, most busy processes: lists / no cache", rows[-1]["r_lists/none"], least=21.9)
+    b.note("trace 5 makes %.0f updates a second with the cache, and %.0f without" % (
+        rows[-1]["lists_updates_s"], rows[-1]["none_updates_s"]))
+    b.plot("load")
 
-    def burn(self, n):
-        return [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(n)]
 
-    def figure12(self):
-        w, rows = self.world(work_ms=4), []
-        for n in (0, 2, 4, 8):
-            say("%d busy processes beside the back-ends" % n)
-            self.warm(w, w.proxies)
-            made = self.burn(n)
-            try:
-                bare, l = self.rounds(lambda: self.measure(w, w.apps, 5), lambda: self.measure(w, w.proxies, 5))
-            finally:
-                for p in made:
-                    p.kill()
-                    p.wait()
-            rows.append((n, bare["tps"], l["tps"], l["tps"] / bare["tps"]))
-        self.table("load", ("busy", "none_tps", "lists_tps", "lists/none"), rows)
-        w.close()
+def size(b):
+    w = b.world("lists")
+    w.set_origin(4, "--depends", "16")  # larger pages: not all find room
+    none, = b.rounds(lambda: b.measure(w, w.apps, 6, more=KEEP))
+    rows = []
+    for kib in SIZES_KIB:
+        say("a cache of %d KiB" % kib)
+        w.set_memory("%dk" % kib)
+        b.warm(w)
+        l, = b.rounds(lambda: b.measure(w, w.proxies, 6, more=KEEP))
+        rows.append({"KiB": kib, "objects": objects(w), "lists_tps": l["tps"], "none_tps": none["tps"],
+                     "lists/none": l["tps"] / none["tps"], "hits": l["hits"]})
+    w.set_memory("256m")
+    w.set_origin(4)
+    b.warm(w)
+    b.table("size", "trace 6 (Zipf), 16 readers, 16 things a page, by the size of Varnish's storage", rows)
+    b.goal("the smallest cache: lists / no cache", rows[0]["lists/none"], least=1)
+    b.plot("size")
 
-    def size(self):
-        w, rows = self.world(work_ms=4), []
-        for pages in (50, 200, 800, 1251):
-            say("at most %d pages" % pages)
-            l, = self.rounds(lambda: self.measure(w, w.proxies, 6, "-P", str(pages)))
-            rows.append((pages, l["tps"], l["hits"]))
-        self.table("size", ("pages", "lists_tps", "hits"), rows)
-        w.close()
 
-    # --- what it costs
+def objects(w):
+    r = subprocess.run(["varnishstat", "-n", w.proxies[0].dir + "/varnish", "-1", "-f", "MAIN.n_object"],
+                       stdout=subprocess.PIPE, text=True)
+    return int(r.stdout.split()[1]) if r.stdout else 0
 
-    def plain_varnish(self, w):
-        """A Varnish that serves from its cache without asking for versions."""
-        h = w.proxies[0]
-        port, = free_ports(1)
-        d = h.dir + "/plain"
-        os.makedirs(d)
-        with open(d + "/plain.vcl", "w") as f:
-            f.write('vcl 4.1; backend b { .host = "127.0.0.1"; .port = "%d"; }\n' % w.apps[0].port +
-                    "sub vcl_recv { return (hash); } sub vcl_backend_response { set beresp.ttl = 1h; set beresp.grace = 0s;"
-                    " unset beresp.http.Cache-Control; }"
-                    'sub vcl_deliver { set resp.http.X-Cache = "miss"; if (obj.hits > 0) { set resp.http.X-Cache = "hit"; } }\n')
-        p = subprocess.Popen(["varnishd", "-F", "-j", "none", "-n", d + "/n", "-a", "127.0.0.1:%d" % port, "-f",
-                              d + "/plain.vcl", "-s", "default=malloc,64m", "-p", "thread_pools=2", "-p",
-                              "thread_pool_min=20"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        fake = type("Front", (), {"address": "127.0.0.1", "port": port})()
-        until(lambda: self.alive(port), "the plain Varnish")
-        return p, fake
 
-    @staticmethod
-    def alive(port):
+def depends(b):
+    lists, every, rows = b.world("lists"), b.world("all"), []
+    for n in DEPENDS:
+        say("%d things a page" % n)
+        for w in (lists, every):
+            w.set_origin(4, "--depends", str(n))
+        b.warm(lists)
+        l, e, bare = b.rounds(lambda: b.measure(lists, lists.proxies, 3, more=KEEP),
+                              lambda: b.measure(every, every.proxies, 3, more=KEEP),
+                              lambda: b.measure(lists, lists.apps, 3, more=KEEP))
+        rows.append({"things": n, "lists_tps": l["tps"], "all_tps": e["tps"], "none_tps": bare["tps"],
+                     "lists/none": l["tps"] / bare["tps"], "lists/all": l["tps"] / e["tps"], "lists_hits": l["hits"],
+                     "drops/update": l["drops"]})
+    for w in (lists, every):
+        w.set_origin(4)
+    b.table("depends", "trace 3 (5 updates of 1000), 16 readers; each page depends on so many things", rows)
+    b.goal("most things: lists / Invalidate All", rows[-1]["lists/all"], least=1)
+    b.plot("depends")
+
+
+# --- what it costs
+
+def plain_varnish(w):
+    """A Varnish that serves from its cache without asking for versions, and its place in resex-cacheload's list."""
+    port, = free_ports(1)
+    d = w.proxies[0].dir + "/plain"
+    os.makedirs(d)
+    with open(d + "/plain.vcl", "w") as f:
+        f.write('vcl 4.1; backend b { .host = "127.0.0.1"; .port = "%d"; }\n' % w.apps[0].port +
+                "sub vcl_recv { return (hash); } sub vcl_backend_response { set beresp.ttl = 1h; set beresp.grace = 0s;"
+                " unset beresp.http.Cache-Control; }"
+                'sub vcl_deliver { set resp.http.X-Cache = "miss"; if (obj.hits > 0) { set resp.http.X-Cache = "hit"; } }\n')
+    p = subprocess.Popen(["varnishd", "-F", "-j", "none", "-n", d + "/n", "-a", "127.0.0.1:%d" % port, "-f", d + "/plain.vcl",
+                          "-s", "default=malloc,256m", "-p", "thread_pools=2", "-p", "thread_pool_min=20"],
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def answers():
         try:
             return http(("127.0.0.1", port), "GET", "/", timeout=5)[0] == 200
         except (OSError, Failed):
             return False
+    until(answers, "the plain Varnish")
+    place([p.pid] + children(p.pid), w.front)
+    return p, type("Front", (), {"address": "127.0.0.1", "port": port})()
 
-    def hit(self):
-        w = self.world(work_ms=0)
-        p, front = self.plain_varnish(w)
-        both = {"verified": (w.proxies[0].server.pid, w.proxies), "plain": (p.pid, [front])}
 
-        def run(name):
-            pid, hosts = both[name]
-            pids = children(pid)
-            begun = cpu_of(pids)
-            r = self.load(w, hosts, 1, None, 4, 1, "-U", "0")
-            return {"cpu_us": 1e6 * (cpu_of(pids) - begun) / max(1, r["replies"]), "p50_us": r["latency"]["hit"]["p50_us"]}
-        for name in both:
-            self.warm(w, both[name][1])
-        v, q = self.rounds(lambda: run("verified"), lambda: run("plain"))
-        self.table("hit", ("", "cpu_us", "p50_us"), [("plain", q["cpu_us"], q["p50_us"]), ("verified", v["cpu_us"], v["p50_us"]),
-                                                     ("ratio", v["cpu_us"] / q["cpu_us"], v["p50_us"] / q["p50_us"])])
+def hit(b):
+    w = b.world("lists")
+    p, front = plain_varnish(w)
+    both = {"verified": (w.proxies[0].server.pid, w.proxies), "plain": (p.pid, [front])}
+
+    def run(name):
+        pid, hosts = both[name]
+        pids = [pid] + children(pid)
+        begun = cpu_of(pids)
+        r = b.load(w, hosts, 1, 4, 1)
+        return {"cpu_us": 1e6 * (cpu_of(pids) - begun) / r["replies"], "p50_us": r["latency"]["hit"]["p50_us"]}
+    try:
+        b.load(w, [front], readers=16, more=("-n", 12000))
+        b.warm(w)
+        v, q = b.rounds(lambda: run("verified"), lambda: run("plain"), times=2 * b.rounds_n)
+    finally:
         p.send_signal(signal.SIGTERM)
         p.wait()
-        w.close()
-
-    @staticmethod
-    def round_trip():
-        """The median of a bare TCP round trip of 64 bytes between two threads, in us."""
-        s = socket.create_server(("127.0.0.1", 0))
-
-        def echo():
-            c, _ = s.accept()
-            c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            while True:
-                b = c.recv(64)
-                if not b:
-                    return
-                c.sendall(b)
-        threading.Thread(target=echo, daemon=True).start()
-        c = socket.create_connection(s.getsockname())
-        c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        seen = []
-        for _ in range(5000):
-            at = time.perf_counter()
-            c.sendall(b"x" * 64)
-            c.recv(64)
-            seen.append(time.perf_counter() - at)
-        c.close()
-        s.close()
-        return {"us": 1e6 * statistics.median(seen)}
-
-    def tcp(self):
-        worlds = {t: self.world(transport=t) for t in ("shm", "tcp")}
-
-        def run(t):
-            r = self.load(worlds[t], worlds[t].proxies, 1, None, 1, 1, "-U", "0")
-            return {"us": r["latency"]["hit"]["p50_us"]}
-        for w in worlds.values():
-            self.warm(w, w.proxies)
-        shm, tcp, bare = self.rounds(lambda: run("shm"), lambda: run("tcp"), self.round_trip)
-        self.table("tcp", ("", "p50_us"), [("shm", shm["us"]), ("tcp", tcp["us"]), ("round_trip", bare["us"]),
-                                           ("round_trips_more", (tcp["us"] - shm["us"]) / bare["us"])])
-        for w in worlds.values():
-            w.close()
-
-    def busy(self):
-        """The homes' resex-cached and applications share one CPU with busy loops; the proxy has the other."""
-        rows = []
-        for t in ("shm", "tcp"):
-            w = self.world(transport=t)
-            homes = [p.pid for a in w.apps for p in (a.cached, a.server)]
-            for pid in homes:
-                os.sched_setaffinity(pid, {0})
-            self.warm(w, w.proxies)
-            made = []
-
-            def measure():
-                r = self.load(w, w.proxies, 1, None, 4, 1, "-U", "0")
-                return {"tps": r["tps"]}
-
-            def beside():
-                made.extend(self.burn(8))
-                for p in made:
-                    os.sched_setaffinity(p.pid, {0})
-                    os.setpriority(os.PRIO_PROCESS, p.pid, 0)
-                try:
-                    return measure()
-                finally:
-                    while made:
-                        p = made.pop()
-                        p.kill()
-                        p.wait()
-            for pid in [os.getpid(), w.proxies[0].cached.pid, w.proxies[0].server.pid] + children(w.proxies[0].server.pid):
-                for task in os.listdir("/proc/%d/task" % pid):
-                    os.sched_setaffinity(int(task), {1})
-            idle, full = self.rounds(measure, beside)
-            rows.append((t, idle["tps"], full["tps"], full["tps"] / idle["tps"]))
-            os.sched_setaffinity(0, {0, 1})
-            w.close()
-        self.table("busy", ("", "idle_tps", "busy_tps", "ratio"), rows)
-
-    def update(self):
-        """CPU time of PostgreSQL's processes for an update through the cache, next to a plain transaction."""
-        w, bare = self.world(), self.world(cached=False, proxies=0)
-
-        def run(x):
-            pids = self.postgres(x)
-            begun = cpu_of(pids)
-            r = self.load(x, x.apps, 5, None, 1, 4, "-U", "999")
-            return {"cpu_us": 1e6 * (cpu_of(self.postgres(x)) - begun) / max(1, r["updates"]), "updates_s": r["updates_s"]}
-        run(w), run(bare)
-        through, plain = self.rounds(lambda: run(w), lambda: run(bare))
-        self.table("update", ("", "cpu_us", "updates_s"),
-                   [("plain", plain["cpu_us"], plain["updates_s"]), ("cached", through["cpu_us"], through["updates_s"]),
-                    ("ratio", through["cpu_us"] / plain["cpu_us"], through["updates_s"] / plain["updates_s"])])
-        w.close()
-        bare.close()
-
-    @staticmethod
-    def postgres(w):
-        with open(w.top + "/pg/data/postmaster.pid") as f:
-            pid = int(f.readline())
-        return [pid] + children(pid)
+    b.table("hit", "4 readers, trace 1, over shm: varnishd's CPU time of a reply", [
+        {"": "plain", **q}, {"": "verified", **v}, {"": "ratio", **{k: v[k] / q[k] for k in v}}])
+    b.goal("Varnish's CPU time of a hit, verified / plain", v["cpu_us"] / q["cpu_us"], most=1.15)
 
 
-PARTS = {"figure8": Bench.figure8, "origin": Bench.origin, "load": Bench.figure12, "size": Bench.size, "hit": Bench.hit,
-         "tcp": Bench.tcp, "busy": Bench.busy, "update": Bench.update}
+def echo(s):
+    """Another process, on the homes' CPUs, that sends back what it gets."""
+    pid = os.fork()
+    if pid:
+        return pid
+    os.sched_setaffinity(0, BACK)
+    c, _ = s.accept()
+    c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    while True:
+        data = c.recv(64)
+        if not data:
+            os._exit(0)
+        c.sendall(data)
+
+
+def round_trip():
+    """The median of a bare TCP round trip of 64 bytes from the proxy's CPUs to the homes', in us."""
+    s = socket.create_server(("127.0.0.1", 0))
+    pid = echo(s)
+    os.sched_setaffinity(0, FRONT)
+    c = socket.create_connection(s.getsockname())
+    c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    seen = []
+    for _ in range(5000):
+        at = time.perf_counter()
+        c.sendall(b"x" * 64)
+        c.recv(64)
+        seen.append(time.perf_counter() - at)
+    c.close()
+    os.waitpid(pid, 0)
+    os.sched_setaffinity(0, set(CPUS))
+    s.close()
+    return {"us": 1e6 * statistics.median(seen)}
+
+
+def tcp(b):
+    def run(name):
+        w = b.world(name)
+        return {"us": b.load(w, w.proxies, 1, 1, 1)["latency"]["hit"]["p50_us"]}
+    for name in ("lists", "tcp"):
+        b.warm(b.world(name))
+    shm, far, bare = b.rounds(lambda: run("lists"), lambda: run("tcp"), round_trip)
+    more = (far["us"] - shm["us"]) / bare["us"]
+    b.table("tcp", "a hit, 1 reader", [{"": "shm", "p50_us": shm["us"]}, {"": "tcp", "p50_us": far["us"]},
+                                       {"": "round_trip", "p50_us": bare["us"]}])
+    b.goal("a hit over tcp is longer by so many round trips", more, most=2)
+
+
+def busy(b):
+    rows = []
+    for name in ("lists", "tcp"):
+        w = b.world(name)
+        b.warm(w)
+
+        def idle():
+            r = b.load(w, w.proxies, 1, 4, 1)
+            return {"tps": r["tps"], "hits": r["hits"]}
+
+        def beside():
+            made = burn(8 * len(BACK), BACK)
+            try:
+                return idle()
+            finally:
+                put_out(made)
+        say("homes' CPUs busy, %s" % ("shm" if name == "lists" else "tcp"))
+        i, f = b.rounds(idle, beside)
+        rows.append({"": "shm" if name == "lists" else "tcp", "idle_tps": i["tps"], "busy_tps": f["tps"],
+                     "ratio": f["tps"] / i["tps"], "idle_hits": i["hits"], "busy_hits": f["hits"]})
+    b.table("busy", "8 busy processes a CPU of the homes, 4 readers, trace 1", rows)
+    b.goal("hits over shm, busy / idle", rows[0]["ratio"], least=0.9)
+
+
+def update(b):
+    """CPU time of PostgreSQL's processes for an update through the cache, next to a plain transaction. One reads, since
+    updates are a share of requests: 999 of 1000."""
+    worlds = b.world("lists"), b.world("uncached")
+
+    def run(w):
+        begun = cpu_of(w.postgres())
+        r = b.load(w, w.apps, 5, 1, 4, ("-U", "999"))
+        return {"cpu_us": 1e6 * (cpu_of(w.postgres()) - begun) / max(1, r["updates"]), "updates_s": r["updates_s"],
+                "p50_us": r["latency"]["update"]["p50_us"]}
+    for w in worlds:
+        run(w)
+    through, plain = b.rounds(lambda: run(worlds[0]), lambda: run(worlds[1]))
+    b.table("update", "4 updaters: PostgreSQL's CPU time of an update (without fsync)", [
+        {"": "plain", **plain}, {"": "cached", **through}, {"": "ratio", **{k: through[k] / plain[k] for k in plain}}])
+    b.goal("PostgreSQL's CPU time of an update, cached / plain", through["cpu_us"] / plain["cpu_us"], most=2)
+
+
+# name: (function, installations, runs a round, runs that warm, restarts)
+PARTS = {
+    "figure8": (figure8, ("lists", "all"), 17, 3, 4),
+    "rate": (rate, ("lists", "all"), 12, 3, 0),
+    "depends": (depends, ("lists", "all"), 12, 4, 10),
+    "clients": (clients, ("lists",), 14, 0, 5),
+    "origin": (origin, ("lists", "all"), 25, 0, 12),
+    "load": (load, ("lists",), 16, 4, 2),
+    "size": (size, ("lists",), 5, 5, 7),
+    "hit": (hit, ("lists",), 4, 2, 0),
+    "tcp": (tcp, ("lists", "tcp"), 2, 2, 0),
+    "busy": (busy, ("lists", "tcp"), 4, 2, 0),
+    "update": (update, ("lists", "uncached"), 2, 1, 0),
+}
+
+
+def planned(names, seconds, rounds):
+    """About so long, in s."""
+    worlds = len({w for n in names for w in PARTS[n][1]})
+    return worlds * (WORLD_S + 2) + sum(
+        runs * rounds * (seconds + RUN_S) + 2 * warm + RESTART_S * restarts
+        for _, _, runs, warm, restarts in (PARTS[n] for n in names))
+
+
+def options():
+    p = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0].replace("cache.py", "%(prog)s"),
+                                description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("build", metavar="BUILD-DIRECTORY")
+    p.add_argument("parts", metavar="PART", nargs="*")
+    p.add_argument("--seconds", type=int, default=2, help="of each run (2)")
+    p.add_argument("--rounds", type=int, default=3, help="medians of so many (3)")
+    p.add_argument("--seed", type=int, default=1, help="of pages and updates (1)")
+    p.add_argument("-j", "--json", action="store_true", help="print one object")
+    o = p.parse_intermixed_args()
+    for name in o.parts:
+        if name not in PARTS:
+            p.error("there is no part %s: %s" % (name, ", ".join(PARTS)))
+    if o.seconds < 1 or o.rounds < 1 or o.seed < 0:
+        p.error("give seconds and rounds of 1 or more, and a seed of 0 or more")
+    return o
 
 
 def main():
-    values = {i + 1 for i, w in enumerate(sys.argv) if w in ("--seconds", "--rounds")}
-    words = [w for i, w in enumerate(sys.argv) if i > 1 and i not in values and not w.startswith("-")]
-    unknown = [w for w in words if w not in PARTS]
-    if len(sys.argv) < 2 or unknown:
-        sys.exit(__doc__ if not unknown else "cache: there is no part %s: %s" % (unknown[0], ", ".join(PARTS)))
-    b = Bench(sys.argv[1])
+    o = options()
+    names = [n for n in PARTS if not o.parts or n in o.parts]
+    b = Bench(os.path.abspath(o.build), o.seconds, o.rounds, o.seed, o.json)
+    began = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started ends
+    say("seed %d, %d rounds of %d s, %d CPUs; parts: %s" % (o.seed, o.rounds, o.seconds, len(CPUS), " ".join(names)))
+    say("this will take about %.0f minutes on a quiet machine" % (planned(names, o.seconds, o.rounds) / 60 + 0.5))
+    if os.getloadavg()[0] > 0.5 * len(CPUS):
+        say("the load average is %.1f already: what is measured will be rough" % os.getloadavg()[0])
     try:
-        for name in words or PARTS:
-            PARTS[name](b)
-        if "-j" in sys.argv:
-            print(json.dumps(b.result))
+        for i, name in enumerate(names):
+            part = time.monotonic()
+            say("part %s (%d of %d)" % (name, i + 1, len(names)))
+            PARTS[name][0](b)
+            say("%s took %.0f s" % (name, time.monotonic() - part))
+            b.close({w for n in names[i + 1:] for w in PARTS[n][1]} or {"none"})
+        took = time.monotonic() - began
+        missed = [g["what"] for g in b.goals if not g["met"]]
+        b.show("\n%d of %d goals met; %.0f s; seed %d" % (len(b.goals) - len(missed), len(b.goals), took, o.seed))
+        if o.json:
+            print(json.dumps(dict(b.result, goals=b.goals, seed=o.seed, seconds=o.seconds, rounds=o.rounds, cpus=len(CPUS),
+                                  took_s=round(took))))
     except Failed as e:
         sys.exit("bench cache: %s" % e)
     finally:
-        shutil.rmtree(b.top, ignore_errors=True)
+        b.close()
 
 
 main()

@@ -3,17 +3,23 @@
 # What ./dev bench runs: all but verbs, agent and cache, or the named: agent, cache, report, tick, list, transport,
 # onesided, lock, recovery, hosts, beats, verbs. Figures are ratios against a peer in the same run; no time is
 # judged. Options are tick's: -g: measure only the sizes that show growth; -j: one JSON object; -o PROGRAM: the
-# resex-bench of another build takes turns; -s GUESTSxQUEUES[:LOAD]: only this size and load.
+# resex-bench of another build takes turns; -s GUESTSxQUEUES[:LOAD]: only this size and load. What follows cache
+# is given to cache.py.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build}
-names=() tick_options=()
+names=() tick_options=() cache_options=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	-g | -j) tick_options+=("$1") ;;
 	-o | -s)
 		tick_options+=("$1" "${2:?bench: $1 needs an argument}")
 		shift
+		;;
+	cache)
+		names+=("$1")
+		cache_options=("${@:2}")
+		break
 		;;
 	*) names+=("$1") ;;
 	esac
@@ -37,9 +43,9 @@ agent() {
 	tests/system/run.sh agent-load && cat "$work/logs/agent-load/notes"
 }
 
-# A whole cache on this machine, some minutes: only when named.
+# A whole cache on this machine, some 20 minutes: only when named.
 cache() {
-	python3 tests/bench/cache.py "$build"
+	python3 tests/bench/cache.py "$build" "${cache_options[@]}"
 }
 
 onesided() {
