@@ -226,6 +226,8 @@ RIG_TEST(update__another_process_joins_with_its_number__waits_until_it_is_in_aga
 	r->all->host[3]->stopped = false;
 	cached_pass(r->all, 200 * NS_PER_MS);
 	assert_int_equal(a.times, 0);
+	/* The homes are not told of it by that one's fence. */
+	assert_int_equal(update_state(&r->app[1]->updates.slot[0].update), UPDATE_LOOKS);
 	assert_int_equal(fake_called(&r->db, 1, FAKE_UPDATE), 0);
 	fake_hold(&r->db, 1, FAKE_JOIN, false);
 	CACHED_UNTIL(r->all, a.times);
