@@ -29,6 +29,7 @@ expected() {
 /usr/lib/systemd/system/resex-agent.service
 /usr/lib/systemd/system/resex-cached.service
 /usr/lib/sysusers.d/resex-cached.conf
+/usr/lib/sysusers.d/resexd.conf
 /usr/lib/systemd/system/resexd.service
 /usr/sbin/resex-agent
 /usr/sbin/resex-cached
