@@ -33,7 +33,7 @@ EOT
 	echo '<!DOCTYPE html>'
 	echo '<html lang="en"><head><meta charset="utf-8"><title>ResEx: manual pages</title>'
 	echo '<link rel="stylesheet" href="style.css"></head><body>'
-	echo '<h1>ResEx: manual pages</h1><p>Begin with <a href="resex.1.html">resex(1)</a>.</p><dl>'
+	echo '<h1>ResEx: manual pages</h1><p>Begin with <a href="resex.7.html">resex(7)</a>.</p><dl>'
 	for page; do
 		name=${page##*/}
 		# The first .Nd is the line of NAME.
