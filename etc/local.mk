@@ -38,6 +38,12 @@ resex-cached.service: $(srcdir)/etc/resex-cached.service Makefile
 	$(AM_V_GEN)sed 's|[@]sbindir[@]|$(sbindir)|g' $(srcdir)/etc/resex-cached.service >$@
 sysusersdir = $(prefix)/lib/sysusers.d
 sysusers_DATA = resex-cached.conf
+# A group whose members may ask resexd (socket_group of resexd.json).
+EXTRA_DIST += etc/resexd.sysusers
+sysusers_DATA += resexd.conf
+CLEANFILES += resexd.conf
+resexd.conf: $(srcdir)/etc/resexd.sysusers Makefile
+	$(AM_V_GEN)cp $(srcdir)/etc/resexd.sysusers $@
 resex-cached.conf: $(srcdir)/etc/resex-cached.sysusers Makefile
 	$(AM_V_GEN)cp $(srcdir)/etc/resex-cached.sysusers $@
 

@@ -8,3 +8,10 @@ dist_man_MANS += man/loadmon.4 man/resex-load.7 man/resex-reconf.7 man/resex-reg
 dist_man_MANS += man/resex-cached.8 man/resex-cache.7
 dist_man_MANS += man/vmod_resex.3
 dist_man_MANS += man/resex-auction.1 man/resex-cacheload.1 man/resex_cache.3
+dist_man_MANS += man/resex.7
+
+# make html: the pages in HTML, in the folder html of the build. It needs mandoc.
+EXTRA_DIST += man/html.sh
+html-local:
+	$(AM_V_GEN)$(srcdir)/man/html.sh html $(dist_man_MANS:%=$(srcdir)/%)
+CLEANFILES += html/*.html html/style.css

@@ -29,6 +29,7 @@ expected() {
 /usr/lib/systemd/system/resex-agent.service
 /usr/lib/systemd/system/resex-cached.service
 /usr/lib/sysusers.d/resex-cached.conf
+/usr/lib/sysusers.d/resexd.conf
 /usr/lib/systemd/system/resexd.service
 /usr/sbin/resex-agent
 /usr/sbin/resex-cached
@@ -159,6 +160,25 @@ policy_that_needs_the_tree_does_not_compile() {
 	! compile_policy "$tmp/planted"
 }
 
+# Every reference of the pages in HTML to one of them leads there.
+pages_are_whole_in_html() {
+	local page link
+	"$here/../man/html.sh" "$tmp/html" "$here"/../man/*.[1-9] || return
+	[ "$(ls "$tmp"/html/*.html | wc -l)" = "$(($(ls "$here"/../man/*.[1-9] | wc -l) + 1))" ] || return
+	for page in "$tmp"/html/*.html; do
+		grep -q '</html>' "$page" || { echo "$page ends early"; return 1; }
+		for link in $(grep -o 'href="[^"#]*' "$page" | sed 's/href="//' | sort -u); do
+			case $link in
+			https://manpages.debian.org/resex* | https://manpages.debian.org/benchex*) ;;
+			https://*) continue ;;
+			*) [ ! -e "$tmp/html/$link" ] || continue ;;
+			esac
+			echo "${page##*/}: $link leads nowhere"
+			return 1
+		done
+	done
+}
+
 nothing_is_left() {
 	make -s -C "$build" uninstall DESTDIR="$dest" >/dev/null && [ -z "$(installed)" ] || { installed; return 1; }
 }
@@ -169,7 +189,7 @@ dest=$tmp/dest
 passed=0 failed=0
 make -s -C "$build" install DESTDIR="$dest" >"$tmp/out" 2>&1 ||
 	{ cat "$tmp/out"; echo "install: 0 passed, 1 failed"; exit 1; }
-for what in same_list programs_run example_is_right units_are_right module_is_whole library_serves cache_library_serves \
+for what in same_list programs_run example_is_right units_are_right module_is_whole pages_are_whole_in_html library_serves cache_library_serves \
 	    policy_compiles_alone policy_that_needs_the_tree_does_not_compile nothing_is_left; do
 	if $what >"$tmp/out" 2>&1; then
 		echo "pass ${what//_/ }"
