@@ -15,6 +15,9 @@ def message(what, which, *more, host=2):
 MARK = message(0, 0x11 + 4, 5, 1, 1, 2, 3, 4)
 CACHE = {
     "mark": MARK + command(4),
+    # As many tags as there may be, and one more: in the low byte of the message's field.
+    "most": command(0, 0x11 + 4, 5, 1, 1, 2, 3, 4, 2, 0, 1, 6, 0, 64),
+    "more": command(0, 0x11 + 4, 5, 1, 1, 2, 3, 4, 2, 0, 1, 6, 0, 65),
     "end": MARK + message(0, 0x10 + 4, 9, 1, 1, 2, 3, 4),
     "fill": command(11, 1) + command(4) + command(4) + command(7) + command(4) + command(6, 0x80, 0, 0),
     "request": message(2, 1, 7, 1) + message(2, 0x85, 7, 1, 2, 9) + MARK + message(2, 1, 7, 1),

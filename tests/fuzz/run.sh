@@ -3,6 +3,7 @@
 # run.sh: build and run the fuzzers, JOBS (2) targets at a time.
 #
 #	tests/fuzz/run.sh [SECONDS-EACH] [TARGET]...	(default 30, all)
+#	tests/fuzz/run.sh --build			build all that does not change from run to run
 #	tests/fuzz/run.sh --list			the names of all targets
 #	tests/fuzz/run.sh --sources TARGET		the files that a target is linked from
 #	tests/fuzz/run.sh --libs			the libraries
@@ -222,6 +223,8 @@ if [ "${1-}" = --one ]; then
 	one "$2" "$3" 2>&1
 	exit 0
 fi
+build=
+[ "${1-}" != --build ] || build=1
 seconds=${1:-30}
 [ $# -eq 0 ] || shift
 names=${*:-$(targets | awk -F ' [|] ' '{ print $1 }')}
@@ -241,6 +244,13 @@ done
 # shellcheck disable=SC2086
 rules $names >"$out/Makefile.new"
 cmp -s "$out/Makefile.new" "$out/Makefile" || mv "$out/Makefile.new" "$out/Makefile"
+if [ -n "$build" ]; then
+	rc=0
+	# shellcheck disable=SC2046
+	make -C "$out" -k -j "${JOBS:-2}" $(for name in $names; do objects "$name"; done | sort -u) >"$out/build.log" 2>&1 || rc=1
+	echo "build fuzz: $((!rc)) passed, $rc failed"
+	exit $rc
+fi
 # shellcheck disable=SC2086
 make -C "$out" -k -j "${JOBS:-2}" $wanted >"$out/build.log" 2>&1 ||
 	grep -E -m 10 'error: |undefined reference|No rule' "$out/build.log" || tail -n 10 "$out/build.log"
