@@ -160,6 +160,57 @@ policy_that_needs_the_tree_does_not_compile() {
 	! compile_policy "$tmp/planted"
 }
 
+# patterns: of each line of debian/*.install, what of "make install" goes into which package. Debian's
+# places of libraries and units are others than those of ./dev build.
+patterns() {
+	(cd "$here/../debian" && awk '$1 !~ /^(debian|html)\// { print FILENAME, $1 }' ./*.install) |
+		sed -e 's|^\./||' -e 's| lib/systemd/| usr/lib/systemd/|' -e 's|usr/lib/\*/|usr/lib/|'
+	[ -z "${planted-}" ] || echo "$planted"
+}
+
+# packaged FILE...: each is in one package, and no pattern is of no file.
+packaged() {
+	local file package pattern n rc=0
+	patterns >"$tmp/patterns"
+	: >"$tmp/used"
+	for file; do
+		n=0
+		while read -r package pattern; do
+			# shellcheck disable=SC2053 # it is a pattern
+			[[ ${file#/} == $pattern || ${file#/} == $pattern/* ]] || continue
+			n=$((n + 1))
+			echo "$package $pattern" >>"$tmp/used"
+		done <"$tmp/patterns"
+		[ $n = 1 ] || { echo "$file is in $n packages: see debian/*.install"; rc=1; }
+	done
+	sort -u "$tmp/used" | diff - <(sort -u "$tmp/patterns") >"$tmp/unused" || { echo "matches nothing:"; cat "$tmp/unused"; rc=1; }
+	return $rc
+}
+
+# As patterns has it: without the name of the architecture.
+files_to_package() {
+	installed | sed 's|^/usr/lib/[^/]*/varnish/|/usr/lib/varnish/|'
+}
+
+all_is_packaged() {
+	# shellcheck disable=SC2046
+	packaged $(files_to_package)
+}
+
+# So would be noticed: a file of no package, a pattern of no file, and a file of two packages.
+what_is_not_packaged_is_noticed() {
+	local all
+	all=$(files_to_package)
+	# shellcheck disable=SC2086
+	! packaged $all /usr/bin/new && ! packaged ${all/\/usr\/bin\/benchex/} &&
+		! planted="resexd.install usr/bin/resex" packaged $all
+}
+
+# Debian's configuration is the example, with the group that the package makes.
+debians_configuration_is_the_example() {
+	diff "$here/../etc/resexd.json" <(grep -v '"socket_group": "resex",' "$here/../debian/resexd.json")
+}
+
 # Every reference of the pages in HTML to one of them leads there.
 pages_are_whole_in_html() {
 	local page link
@@ -189,7 +240,8 @@ dest=$tmp/dest
 passed=0 failed=0
 make -s -C "$build" install DESTDIR="$dest" >"$tmp/out" 2>&1 ||
 	{ cat "$tmp/out"; echo "install: 0 passed, 1 failed"; exit 1; }
-for what in same_list programs_run example_is_right units_are_right module_is_whole pages_are_whole_in_html library_serves cache_library_serves \
+for what in same_list programs_run example_is_right units_are_right module_is_whole all_is_packaged \
+	    what_is_not_packaged_is_noticed debians_configuration_is_the_example pages_are_whole_in_html library_serves cache_library_serves \
 	    policy_compiles_alone policy_that_needs_the_tree_does_not_compile nothing_is_left; do
 	if $what >"$tmp/out" 2>&1; then
 		echo "pass ${what//_/ }"
