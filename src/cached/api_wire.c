@@ -14,7 +14,7 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/cached/api_priv.h"
@@ -69,13 +69,13 @@ static int status_at(struct evbuffer *out, size_t from)
 {
 	struct evbuffer_ptr at;
 	char line[32] = "";
-	int code = 0;
 
 	evbuffer_unfreeze(out, 1);
 	if (!evbuffer_ptr_set(out, &at, from, EVBUFFER_PTR_SET))
 		evbuffer_copyout_from(out, &at, line, sizeof(line) - 1);
 	evbuffer_freeze(out, 1);
-	return sscanf(line, "HTTP/%*d.%*d %d", &code) == 1 ? code : 0;
+	/* "HTTP/1.1 400 Bad Request" */
+	return !strncmp(line, "HTTP/", 5) && line[8] == ' ' ? (int)strtol(line + 9, NULL, 10) : 0;
 }
 
 /* Takes away all behind the first bytes. The front of an output is frozen but while it is sent. */

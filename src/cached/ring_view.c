@@ -68,8 +68,8 @@ int ring_view_open(struct ring_view *v, const struct hostset *homes, uint32_t wo
 
 void ring_view_close(struct ring_view *v)
 {
-	for (uint16_t h = 1; h <= REGION_HOSTS_MAX; h++)
-		ring_view_home(v, h, 0, -1);
+	for (uint32_t h = 1; h <= REGION_HOSTS_MAX; h++)
+		ring_view_home(v, (uint16_t)h, 0, -1);
 	if (v->mem)
 		munmap(v->mem, sizeof(*v->mem));
 	if (v->fd >= 0)

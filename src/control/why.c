@@ -117,8 +117,8 @@ static void reason_text(const struct guests *gs, const struct snapshot *sn,
 		f++;
 		suffix = *f != 'r' && f[1] && strchr("mdpga", f[1]) ? f[1] : 0;
 		if (*f == 'r')
-			format_figure(gs, sn, 'd', p->rate.q16 * 1000ll / RATE_ONE.q16, figure,
-				      sizeof(figure));
+			format_figure(gs, sn, 'd', (int64_t)p->rate.q16 * 1000 / RATE_ONE.q16,
+				      figure, sizeof(figure));
 		else
 			format_figure(gs, sn, suffix, p->why[*f - '0'], figure, sizeof(figure));
 		len = strlen(figure);

@@ -16,7 +16,7 @@
 
 #define SNAPSHOT_WAIT_NS (10 * NS_PER_MS)
 /* Counters that were perhaps read so much later than their time show more than was claimed. */
-#define READ_LATE_NS (50 * NS_PER_MS)
+#define READ_LATE_NS PERIOD_STARVED_NS
 
 /* Of one comparison: what of this host's own lateness it must allow for. */
 struct lateness {
@@ -292,7 +292,7 @@ static void report_late(struct guests *gs, bool was, const struct lateness *late
 			"%s more than %lld ms late, so what guests sent is not compared with "
 			"counters for now: give dom0 more CPU time, or resexd a higher priority",
 			late->read ? "counters were read perhaps" : "a tick came",
-			(long long)((late->read ? READ_LATE_NS : PERIOD_STARVED_NS) / NS_PER_MS));
+			(long long)(READ_LATE_NS / NS_PER_MS));
 }
 
 static void compare_all(struct guests *gs, const struct lateness *late, int64_t wall_ns)

@@ -65,7 +65,7 @@ static bool is_same_clock(const uint64_t clock[static 2])
 static int take_view(struct direct *d, int fd)
 {
 	const struct cache_ring_view *v;
-	const void *at;
+	const void *at = NULL;
 	uint32_t words;
 	int rc;
 
@@ -104,7 +104,7 @@ static void close_home(struct direct_home *h)
 static int take_home(struct direct *d, const struct cache_ring_file *f, int fd)
 {
 	struct direct_home *h;
-	const void *at;
+	const void *at = NULL;
 	int rc;
 
 	if (!d->view || f->host > REGION_HOSTS_MAX || !f->link)

@@ -39,15 +39,15 @@ enum {
 };
 
 struct ring_client {
-	struct ring_connection r; /* while it is open, unchanged */
 	struct direct direct;
+	struct ring_connection r; /* while it is open, unchanged */
 	struct clock clock;
 	pthread_t thread;
 	int stop; /* an eventfd */
-	struct sockaddr_un address;
 	/* Written by the thread alone. */
-	bool open;
 	int state;
+	bool open;
+	struct sockaddr_un address;
 	/* Written by callers. */
 	uint32_t users __attribute__((aligned(64)));
 	uint64_t count[RING_COUNTS] __attribute__((aligned(64)));

@@ -25,7 +25,7 @@ expect() {
 	exit 1
 }
 
-expect '--db --listen --cache --no-cache --threads --updaters --work --cpu --list --init --schema --guard --items --users --categories --verbose --help --version' resex-auction ''
+expect '--db --listen --cache --no-cache --threads --updaters --work --cpu --list --depends --init --schema --guard --items --users --categories --verbose --help --version' resex-auction ''
 expect '--cache --cpu --categories' resex-auction --no-cache --c
 expect 'sqlite: host=' resex-auction --db ''
 expect 'sqlite:' resex-auction -d = s

@@ -153,6 +153,7 @@ RIG_TEST(direct__server_goes__nothing_is_verified)
 	fake_ringd_stop(rig.server, false);
 	rig.server = NULL;
 	UNTIL(is_nothing);
+	UNTIL(is_apart);
 	start_server(); /* one whose homes are elsewhere */
 	UNTIL(is_connected);
 	assert_good(1);
