@@ -24,24 +24,30 @@ static_assert(sizeof(struct hostset) == sizeof(((struct cache_ring_view *)0)->ho
 
 /* --- files ---------------------------------------------------------------------- */
 
-/* If somebody could shrink the file, a READ would be the end of the process. */
-static int map_to_read(int fd, size_t bytes, const void **at)
+/*
+ * NULL: *rc is why, -errno. If somebody could shrink the file, a READ would be the end of the
+ * process.
+ */
+static const void *map_to_read(int fd, size_t bytes, int *rc)
 {
 	struct stat st;
 	int seals = fcntl(fd, F_GET_SEALS);
 	void *mem;
 
+	*rc = -EPROTO;
 	if (seals < 0 || !(seals & F_SEAL_SHRINK))
-		return -EPROTO;
-	if (fstat(fd, &st))
-		return -errno;
+		return NULL;
+	if (fstat(fd, &st)) {
+		*rc = -errno;
+		return NULL;
+	}
 	if (st.st_size < (off_t)bytes)
-		return -EPROTO;
+		return NULL;
 	mem = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-	if (mem == MAP_FAILED)
-		return -errno;
-	*at = mem;
-	return 0;
+	if (mem != MAP_FAILED)
+		return mem;
+	*rc = -errno;
+	return NULL;
 }
 
 static void unmap(const void *at, size_t bytes)
@@ -65,20 +71,18 @@ static bool is_same_clock(const uint64_t clock[static 2])
 static int take_view(struct direct *d, int fd)
 {
 	const struct cache_ring_view *v;
-	const void *at = NULL;
 	uint32_t words;
 	int rc;
 
 	if (d->view)
 		return -EPROTO;
-	rc = map_to_read(fd, sizeof(*v), &at);
-	if (rc)
+	v = map_to_read(fd, sizeof(*v), &rc);
+	if (!v)
 		return rc;
-	v = at;
 	words = v->words;
 	if (v->magic != CACHE_RING_VIEW_MAGIC || v->version != CACHE_RING_VERSION || !words ||
 	    words > REGION_CACHE_WORDS_MAX) {
-		unmap(at, sizeof(*v));
+		unmap(v, sizeof(*v));
 		return -EPROTO;
 	}
 	d->words = words;
@@ -104,15 +108,15 @@ static void close_home(struct direct_home *h)
 static int take_home(struct direct *d, const struct cache_ring_file *f, int fd)
 {
 	struct direct_home *h;
-	const void *at = NULL;
+	const void *at;
 	int rc;
 
 	if (!d->view || f->host > REGION_HOSTS_MAX || !f->link)
 		return -EPROTO;
 	h = &d->home[f->host];
 	close_home(h);
-	rc = map_to_read(fd, part_bytes(d), &at);
-	if (rc)
+	at = map_to_read(fd, part_bytes(d), &rc);
+	if (!at)
 		return rc == -EPROTO ? rc : 0; /* no room for it: it is asked by slots */
 	h->bytes = part_bytes(d);
 	h->link = f->link;
