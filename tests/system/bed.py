@@ -194,7 +194,7 @@ class Vm:
         self.share = run + "/share"
         self.count = 0
         self.lock = threading.Lock()
-        self.deep = False
+        self.deep, self.build = False, None
         self.guests = {}
         self.ready_made = list(snapshot.guests) if snapshot else []
         self.qemu = None

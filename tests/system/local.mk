@@ -1,6 +1,7 @@
 # tests/system: real Xen and real verbs in QEMU (run.sh); not part of make check.
 EXTRA_DIST += \
 	tests/system/bed.py \
+	tests/system/cache_bed.py \
 	tests/system/cpio.py \
 	tests/system/daemon.py \
 	tests/system/deps.sh \
@@ -24,6 +25,7 @@ EXTRA_DIST += \
 	tests/system/sc_agent.py tests/system/sc_benchex.py \
 	tests/system/sc_benchex_count.py \
 	tests/system/sc_brief.py \
+	tests/system/sc_cache.py \
 	tests/system/sc_cap.py \
 	tests/system/sc_churn.py \
 	tests/system/sc_controls.py \

@@ -48,8 +48,8 @@ def reason(e):
 
 
 class Runner:
-    def __init__(self, images, snapshots, logs, deep):
-        self.images, self.logs, self.deep = images, logs, deep
+    def __init__(self, images, snapshots, logs, build, deep):
+        self.images, self.logs, self.build, self.deep = images, logs, build, deep
         self.store = snapshot.Store(snapshots, images, logs)
         self.lock = threading.Lock()
         self.failed, self.passed, self.cpu = [], 0, 0.0
@@ -76,7 +76,7 @@ class Runner:
             begin = recipe and self.store.get(recipe, options)
             began = time.monotonic()
             vm = bed.Vm(self.images, run, snapshot=begin, **options)
-            vm.deep = self.deep
+            vm.deep, vm.build = self.deep, self.build
             with vm:
                 said = s.run(vm)
         except bed.Skipped as e:
@@ -186,6 +186,7 @@ def main():
     parser.add_argument("--images", help=argparse.SUPPRESS)
     parser.add_argument("--snapshots", help=argparse.SUPPRESS)
     parser.add_argument("--logs", help=argparse.SUPPRESS)
+    parser.add_argument("--build", help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true", help="show the scenarios")
     parser.add_argument("--kind", choices=("plain", "xen"), help="only those without Xen, or with it")
     parser.add_argument("--deep", action="store_true", default=os.environ.get("RESEX_DEEP") == "1",
@@ -206,7 +207,7 @@ def main():
         signal.signal(number, interrupted)
     began = time.monotonic()
     chosen = choose(args)
-    runner = Runner(args.images, args.snapshots, args.logs, args.deep)
+    runner = Runner(args.images, args.snapshots, args.logs, args.build, args.deep)
     try:
         runner.run(chosen)
     except KeyboardInterrupt:

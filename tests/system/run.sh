@@ -31,7 +31,7 @@ esac
 mkdir -p "$work"
 work=$(realpath "$work")
 options=()
-[ $program = real.py ] || options=(--snapshots "$work/snapshots")
+[ $program = real.py ] || options=(--snapshots "$work/snapshots" --build "$build")
 exec 9>"$work/.lock"
 flock -n 9 || { echo "system: waiting for another run in $work"; flock 9; }
 

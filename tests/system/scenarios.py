@@ -7,6 +7,7 @@ import sc_agent
 import sc_benchex
 import sc_benchex_count
 import sc_brief
+import sc_cache
 import sc_cap
 import sc_churn
 import sc_controls
@@ -48,6 +49,7 @@ BEDS = {
     # Small, so that the pages of a process that exited are soon used again: the rings of "dead".
     "small": ({"kind": "plain", "memory": 384, "limit": 300, "cpus": 1}, None),
     "cable": ({"kind": "plain", "memory": 512, "limit": 600, "cpus": 1, "cable": sc_transport.CABLE}, None),
+    "cache-cable": ({"kind": "plain", "memory": 1024, "limit": 3600, "cpus": 1, "cable": sc_cache.CABLE}, None),
     "xen-cable": (dict(sc_hosts.BED, limit=900, cable=sc_transport.CABLE), "dom0"),
     "xen-wire": (dict(sc_hosts.BED, limit=3600, cable=wire.ENDS[0]), "dom0"),
     "dom0": ({"sched": "credit2", "limit": 900}, "dom0"),
@@ -84,6 +86,8 @@ ALL = [
              "record the golden rings of rxe anew, for tests/golden/rxe", "deep"),
     Scenario("transport-hosts", "cable", sc_transport.hosts,
              "two machines without Xen on a cable: the first part of hosts, and one that dies", "deep"),
+    Scenario("cache", "cache-cable", sc_cache.cache,
+             "cached pages of two machines stay coherent over RDMA, whatever fails", "deep"),
     Scenario("transport-bench", "verbs-counted", sc_transport_bench.transport_bench,
              "what an operation of the transport takes beside perftest's (for ./dev bench verbs)", "named"),
     Scenario("transport-parts", "verbs", sc_transport_bench.transport_parts,
