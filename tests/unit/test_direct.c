@@ -450,7 +450,7 @@ static void *reads(void *arg)
 	while (!__atomic_load_n(&stops, __ATOMIC_SEQ_CST)) {
 		if (!direct_ask(&w->r->d, &clock, w->r->key, false, &a) || a.home != A)
 			continue;
-		w->verified++;
+		__atomic_add_fetch(&w->verified, 1, __ATOMIC_RELAXED);
 		w->wrong += a.version < last;
 		last = a.version;
 	}
