@@ -400,7 +400,8 @@ def main():
             shutil.rmtree(top, ignore_errors=True)
     if o.json:
         print(json.dumps(r))
-    print("%d stale of %d, %d updates" % (sum(r[k] for k in RULES), r["replies"], r["updates"]))
+    if r.get("replies"):  # the part "writes" has no checked replies
+        print("%d stale of %d, %d updates" % (sum(r[k] for k in RULES), r["replies"], r["updates"]))
     return 0
 
 
