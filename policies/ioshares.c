@@ -257,14 +257,28 @@ static struct cap cap_wanted(const struct ios_tick *t, const struct policy_guest
 	return cap_clamp((struct cap){ 1, (uint32_t)(ios_full(g) * IOS_ONE / rate) }, &b);
 }
 
-/* List the reporters with a guest that they may not blame now: seldom any, so plans stay cheap. */
-static void find_resting(struct ios_tick *t)
+/* Can the newest window of this reporter show that another guest slows it down, or does not? */
+static bool is_evidence(const struct ios_guest *r)
+{
+	return r->verdict == IOS_FINE || r->verdict == IOS_NOBODY || r->verdict == IOS_OVER;
+}
+
+/*
+ * What plans need of the reporters: how many a link has, and a list of those with a guest that they
+ * may not blame now. Seldom there is one, so plans stay cheap.
+ */
+static void find_reporters(struct ios_tick *t)
 {
 	for (uint32_t i = 0; i < t->in->guests; i++) {
-		uint32_t slot = t->in->guest[i].slot;
+		const struct policy_guest *g = &t->in->guest[i];
+		const struct ios_guest *r = &t->state[g->slot];
 
-		if (t->state[slot].reports && mono_sub(t->state[slot].rest_last, t->in->now) > 0)
-			t->resting[t->rests++] = slot;
+		if (!r->reports) /* it has no verdict either */
+			continue;
+		t->link[g->link].reporters++;
+		t->link[g->link].evidence += is_evidence(r);
+		if (mono_sub(r->rest_last, t->in->now) > 0)
+			t->resting[t->rests++] = g->slot;
 	}
 }
 
@@ -317,23 +331,6 @@ static void why_taxed(const struct ios_tick *t, const struct policy_guest *g,
 	out->reason = is_beyond_caps(t, g, s) ? WHY_FLOOR : WHY_TAXED;
 	out->why[2] = s->accuser;
 	put_rise(r, out);
-}
-
-/* Can the newest window of this reporter show that another guest slows it down, or does not? */
-static bool is_evidence(const struct ios_guest *r)
-{
-	return r->verdict == IOS_FINE || r->verdict == IOS_NOBODY || r->verdict == IOS_OVER;
-}
-
-static void count_evidence(struct ios_tick *t)
-{
-	for (uint32_t i = 0; i < t->in->guests; i++) {
-		const struct ios_guest *r = &t->state[t->in->guest[i].slot];
-		struct ios_tick_link *l = &t->link[t->in->guest[i].link];
-
-		l->reporters += r->reports;
-		l->evidence += is_evidence(r);
-	}
 }
 
 /* No reporter says that this guest slows it down: because none could? */
@@ -402,8 +399,7 @@ static void ios_decide(const struct policy_in *in, const void *params, void *glo
 	ios_raises(&t);	  /* 7 */
 	ios_calm(&t);	  /* 8 */
 	ios_futility(&t); /* 9 */
-	find_resting(&t);
-	count_evidence(&t);
+	find_reporters(&t);
 	for (uint32_t i = 0; i < in->guests; i++) {
 		const struct policy_guest *g = &in->guest[i];
 
