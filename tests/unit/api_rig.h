@@ -7,6 +7,7 @@
 #define RESEX_TESTS_API_RIG_H
 
 #include <event2/event.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -96,6 +97,21 @@ static inline void loop(struct rig *r)
 {
 	for (int i = 0; i < 10; i++)
 		event_base_loop(r->base, EVLOOP_NONBLOCK | EVLOOP_ONCE);
+}
+
+/* Serve until a child has written a number to this pipe. -1: it has not. */
+static inline int served_number(struct rig *r, int fd)
+{
+	int n = -1;
+
+	for (int i = 0; i < 20000 && n < 0; i++) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+
+		loop(r);
+		if (poll(&p, 1, 1) > 0)
+			assert_int_equal(read(fd, &n, sizeof(n)), sizeof(n));
+	}
+	return n;
 }
 
 static inline int dial_quietly(struct rig *r)
