@@ -3,13 +3,14 @@
  * api_wire: what a connection holds, and refusals of evhttp itself.
  *
  * evhttp bounds the body of each request, not the sum. So all bytes that come are counted, until
- * their request is read to its end. What is too much is told to api.c, in the next turn.
+ * their request is read to its end. When there are too many,
+ * api.c is called in the next turn of the loop, and refuses.
  *
- * What is no HTTP, or too long, never becomes a request: evhttp answers it with a page in HTML, and
- * has no hook to say something else (evhttp_set_errorcb came with libevent 2.2). So this file looks
- * at what is put into a connection's output. What comes while no request is served
- * (api_conn.served) is evhttp's: it is taken out again, and the sentence is put there. "100
- * Continue" stays.
+ * Bytes that are not HTTP, or a header that is too long, never become a request: evhttp answers
+ * them with a page in HTML, and has no hook to say something else (evhttp_set_errorcb came with
+ * libevent 2.2). So this file looks at what is put into a connection's output. What comes while no
+ * request is served (api_conn.served) is evhttp's: it is taken out again, and the sentence is put
+ * there. "100 Continue" stays.
  */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>

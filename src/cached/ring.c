@@ -298,7 +298,7 @@ static int make_memory(struct client *c)
 	return fd;
 }
 
-/* n: 1 .. FILES_MAX descriptors. Does not wait: -EIO, also if there is no room. */
+/* Send n descriptors, 1 .. FILES_MAX. It does not wait: a full socket is -EIO, too. */
 static int send_files(const struct client *c, void *message, size_t len, const int *fds, size_t n)
 {
 	union {

@@ -26,7 +26,7 @@ void ring_view_close(struct ring_view *v);
 
 /* The part VERSIONS of a home on a newer link. fd is the view's from here, also on an error. */
 void ring_view_home(struct ring_view *v, uint16_t host, uint32_t link, int fd);
-/* link 0: there is no evidence. */
+/* The evidence of a home holds until this time, on this link. With link 0 it has none. */
 void ring_view_put(struct ring_view *v, uint16_t host, uint32_t link, struct mono until);
 /*
  * What is to be sent of a home; of host 0: of the view. The descriptor, which stays the view's; -1:

@@ -97,8 +97,8 @@ enum cross_news cross_feed(struct cross *c, const struct cross_conf *conf,
 enum cross_news cross_pause(struct cross *c);
 
 /*
- * This reading ends a window that is no evidence, since the host was late. What
- * earlier windows showed without a divergence is forgotten; a divergence goes on.
+ * The window up to this reading does not count, since the host was late. Windows over the
+ * limit and the debt of before are forgotten. A divergence that has begun goes on.
  */
 void cross_skip(struct cross *c, const struct cross_seen *now);
 

@@ -106,7 +106,7 @@ struct db {
 };
 
 void db_init(struct db *d, uint64_t first);
-/* A call that is on its way. DB_CALLS: there is no room. */
+/* Begin a call. Returns its number, or DB_CALLS when all calls are in use. */
 uint32_t db_new(struct db *d, const struct db_wish *w);
 void db_free(struct db *d, uint32_t call);
 /* Its statements, or all of it, come. It may end at once (d->ended), or wait. */

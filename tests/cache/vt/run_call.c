@@ -126,7 +126,7 @@ uint32_t run_call(struct run *r, const struct db_wish *w)
 	return i + 1;
 }
 
-/* The client has its end, and its loop is told. */
+/* The client gets the end of its call, and the loop of its host is woken. */
 static void tell(struct run *r, uint32_t i, enum run_call_end end)
 {
 	struct run_call *c = &r->call[i];

@@ -116,7 +116,7 @@ void run_app_boot(struct run *r, uint16_t host, struct mono now);
 void run_app_step(struct run *r, uint16_t host, const struct step_event *ev, struct mono now,
 		  struct step_out *out);
 struct mono run_app_due(const struct run *r, uint16_t host);
-/* The owner SENDs a message, and needs no result; dropped if there is no room. */
+/* The owner SENDs a message, and awaits no result. Without a free operation it is dropped. */
 void run_app_send(struct run_app *a, uint16_t host, const void *message, uint32_t len,
 		  struct step_out *out);
 /* The beat that it held when its loop stopped. */
