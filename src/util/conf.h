@@ -60,6 +60,7 @@ enum conf_type {
 	CONF_BOOL,     /* bool */
 	CONF_UINT,     /* uint64_t: integer within min..max */
 	CONF_STRING,   /* char[max + 1]: min..max bytes, no control characters */
+	CONF_PATH,     /* as CONF_STRING: a whole path, from "/" on; empty, if min is 0 */
 	CONF_ENUM,     /* uint32_t: index into names[] */
 	CONF_DURATION, /* int64_t ns: digits and ns, us, ms or s, as "10ms"; min..max */
 	/*
