@@ -28,6 +28,7 @@ enum { CONF_ERROR_MAX = 512, CONF_BYTES_MAX = 1 << 20 };
 struct conf_error {
 	char text[CONF_ERROR_MAX];
 	int line, column;
+	int unknown_key;      /* 1: the error is a key that is not known */
 	enum resex_exit exit; /* what a program that ends with this error exits with */
 };
 

@@ -355,7 +355,7 @@ fails 6 resex 'weight is "-1": ' resex guest-set bulk weight=-1
 fails 6 resex 'exempt is "yes": write true or false' resex guest-set bulk exempt=yes
 fails 6 resex 'base is "5": write a duration|base is 5: write a duration' resex guest-set bulk sla.base=5
 fails 6 resex 'key "base_io" is missing' resex guest-set bulk sla.base=5us
-fails 6 resex 'unknown key "colour": known here are' resex guest-set bulk colour=red
+fails 2 resex 'unknown key "colour": known here are' resex guest-set bulk colour=red
 fails 6 resex 'unknown link "ib7" \(configured: ' resex guest-set bulk link=ib7
 fails 2 resex 'at most' resex pause bulk server
 fails 3 resex 'no guest "nobody"' resex pause nobody
