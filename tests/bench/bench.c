@@ -13,7 +13,6 @@
  * the loop that only sleeps shows that. Prints ratios; judges nothing.
  */
 #include <errno.h>
-#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -379,6 +378,11 @@ struct line {
 	double of[SIZES]; /* measured, as a part of what the line says */
 };
 
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
 /*
  * The line whose relative deviations have the least sum of squares. Each cost is a difference of
  * two ticks: one below a quarter of what was taken off weighs no more than that.
@@ -389,7 +393,7 @@ static struct line line_of(const double *n, const double *cost, double base, int
 	struct line l;
 
 	for (int i = 0; i < sizes; i++) {
-		double root = 1 / fmax(cost[i], base / 4), weight = root * root;
+		double root = 1 / larger(cost[i], base / 4), weight = root * root;
 
 		w += weight;
 		wn += weight * n[i];
@@ -397,7 +401,7 @@ static struct line line_of(const double *n, const double *cost, double base, int
 		c += weight * cost[i];
 		cn += weight * cost[i] * n[i];
 	}
-	l.first = fmax((c * wnn - cn * wn) / (w * wnn - wn * wn), 0);
+	l.first = larger((c * wnn - cn * wn) / (w * wnn - wn * wn), 0);
 	l.each = (cn - l.first * wn) / wnn;
 	for (int i = 0; i < sizes; i++)
 		l.of[i] = cost[i] / (l.first + l.each * n[i]);
