@@ -15,6 +15,5 @@ resexd_SOURCES = \
 	src/daemon/main.c \
 	src/daemon/modes.h \
 	src/daemon/options.c src/daemon/options.h \
-	src/daemon/scenario.c \
-	src/daemon/trial.c src/daemon/trial.h
+	src/daemon/scenario.c
 resexd_LDADD = $(RESEXD_LIBS)

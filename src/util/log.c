@@ -60,7 +60,7 @@ static bool is_control(unsigned char prev, unsigned char b, unsigned char next)
 	return b >= 0x80 && b < 0xa0 && (prev < 0x80 || prev == 0xc2);
 }
 
-/* dst holds 4 bytes for each of src, which ends with a NUL. Returns the bytes written. */
+/* dst holds 4 bytes for each of src. Returns the bytes written. */
 static size_t escape_controls(char *dst, const char *src, size_t len)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -68,7 +68,8 @@ static size_t escape_controls(char *dst, const char *src, size_t len)
 	size_t n = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		unsigned char b = (unsigned char)src[i], next = (unsigned char)src[i + 1];
+		unsigned char b = (unsigned char)src[i];
+		unsigned char next = i + 1 < len ? (unsigned char)src[i + 1] : 0;
 
 		if (is_control(prev, b, next)) {
 			dst[n++] = '\\';

@@ -3,8 +3,8 @@
  * trial: the configuration of the simulated host where none is given: all its files are in a
  * directory of the user's own, so that anybody can try it beside a resexd of the real host.
  */
-#ifndef RESEX_DAEMON_TRIAL_H
-#define RESEX_DAEMON_TRIAL_H
+#ifndef RESEX_CONF_TRIAL_H
+#define RESEX_CONF_TRIAL_H
 
 #include "src/util/conf.h"
 

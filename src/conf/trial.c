@@ -3,10 +3,9 @@
  * trial: see trial.h. main.c's options have no configuration; configured.c then reads this one
  * as any other: it can be edited, and SIGHUP reads it again.
  */
-#include "src/daemon/trial.h"
+#include "src/conf/trial.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
