@@ -209,6 +209,9 @@ RIG_TEST(ask__a_home_has_no_evidence__the_other_one_is_read)
 	no_evidence(r);
 	assert_true(ask(r, &a));
 	assert_int_equal(a.home, B);
+	evidence(r, A, 0, NOW + 1); /* on no link */
+	assert_true(ask(r, &a));
+	assert_int_equal(a.home, B);
 	evidence(r, A, 7, NOW); /* it has ended */
 	assert_true(ask(r, &a));
 	assert_int_equal(a.home, B);
@@ -422,7 +425,9 @@ RIG_TEST(take__what_is_none__is_refused)
 	assert_int_equal(take(r, REGION_HOSTS_MAX + 1, 8, new_part(r, A)), -EPROTO);
 	assert_int_equal(take(r, UINT32_MAX, 8, new_part(r, A)), -EPROTO);
 	assert_int_equal(take(r, A, 0, new_part(r, A)), -EPROTO);
-	assert_int_equal(take(r, 0, 0, file(sizeof(*r->view), F_SEAL_SHRINK, &at)), -EPROTO);
+	fd = file(sizeof(*r->view), F_SEAL_SHRINK, &at);
+	make_view(at); /* a second one */
+	assert_int_equal(take(r, 0, 0, fd), -EPROTO);
 	assert_true(is_verified(r)); /* what it has is as it was */
 	assert_int_equal(take(r, A, 8, file(PART, F_SEAL_SHRINK, &at)), -EPROTO);
 	assert_int_equal(take(r, A, 8, file(FILE_BYTES + 8, F_SEAL_SHRINK, &at)), -EPROTO);
