@@ -141,7 +141,7 @@ endif
 
 if CMOCKA
 UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sampler tests/unit/test_sampler_caps \
-	tests/unit/test_sampler_loads tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_still tests/unit/test_restore \
+	tests/unit/test_sampler_loads tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_sampler_second tests/unit/test_still tests/unit/test_restore \
 	tests/unit/test_settings tests/unit/test_cached_conf tests/unit/test_cached_options \
 	tests/unit/test_cluster_conf tests/unit/test_cluster_cached tests/unit/test_cluster_change tests/unit/test_policy_load \
 	tests/unit/test_guests \
@@ -272,6 +272,8 @@ tests_unit_test_control_SOURCES = tests/unit/test_control.c tests/unit/server_ri
 tests_unit_test_control_LDADD = $(GUESTS_LIBS)
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_engine_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
+tests_unit_test_sampler_second_SOURCES = tests/unit/test_sampler_second.c $(SAMPLER_RIG)
+tests_unit_test_sampler_second_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_loads_SOURCES = tests/unit/test_sampler_loads.c $(SAMPLER_RIG)
 tests_unit_test_sampler_loads_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_prop_SOURCES = tests/unit/test_sampler_prop.c $(SAMPLER_RIG)
