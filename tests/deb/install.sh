@@ -6,133 +6,14 @@
 #
 # systemd runs there, in namespaces; Xen is fake_xen.c, which keeps the caps and a log of them. For
 # an upgrade the packages are given another version.
+# shellcheck disable=SC2154 # root.sh sets it
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(cd "${1:?usage: install.sh OUT}" && pwd)
-base=$out/base root=$out/root
 services="resexd resex-agent resex-cached"
 own=80 # the cap that the operator has set for the guest
-passed=0 failed=0
-
-die() { echo "install.sh: $*" >&2; exit 1; }
-
-# check WHAT COMMAND...: count it. What it prints is shown when it fails.
-check() {
-	local what=$1
-	shift
-	if "$@" >"$out/log" 2>&1; then
-		echo "pass $what"
-		passed=$((passed + 1))
-	else
-		tail -n 40 "$out/log"
-		echo "FAIL $what"
-		failed=$((failed + 1))
-	fi
-}
-
-debs() { find "$out" -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*'; }
-
-packages() {
-	for deb in $(debs); do
-		dpkg-deb -f "$deb" Package
-	done
-}
-
-# The packages that ours depend on, the first of alternatives.
-dependencies() {
-	for deb in $(debs); do
-		dpkg-deb -f "$deb" Pre-Depends Depends
-	done | sed 's/^[A-Za-z-]*: //' | tr ',' '\n' | sed -e 's/|.*//' -e 's/(.*//' -e 's/:any//' -e 's/ //g' |
-		grep -v '^$' | LC_ALL=C sort -u | grep -vxF "$(packages)"
-}
-
-# Where this machine's apt gets Debian from.
-sources() {
-	# shellcheck disable=SC2016 # apt-get expands these
-	apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN) $(CREATED_BY)' |
-		awk '$6 ~ /^Packages/ && $5 == "Debian" && $3 ~ /^bookworm/ && $4 == "main" { print $1, $2, $3, $4 }' |
-		LC_ALL=C sort -u
-}
-
-# make_base: Debian, once, and all dependencies, again when the list of them is another.
-make_base() {
-	local wanted mirror
-	wanted=$(dependencies)
-	[ "$(cat "$out/base.has" 2>/dev/null)" != "$wanted" ] || return 0
-	rm -f "$out/base.has"
-	if [ ! -e "$out/base.is" ]; then
-		rm -rf "$base"
-		mirror=$(sources | awk '$3 == "bookworm" { print $2; exit }')
-		[ "$mirror" ] || die "apt knows no archive of Debian 12: see apt-get indextargets"
-		debootstrap --variant=minbase --include=systemd,dbus,gcc,libc6-dev bookworm "$base" "$mirror" \
-			>"$out/base.log" 2>&1 || { tail "$out/base.log"; return 1; }
-		sources >"$base/etc/apt/sources.list"
-		apt-config dump | grep '^Acquire::https*::Proxy' >"$base/etc/apt/apt.conf.d/proxy" || true
-		cp /etc/resolv.conf "$base/etc/resolv.conf"
-		touch "$out/base.is"
-	fi
-	printf '#!/bin/sh\nexit 101\n' >"$base/usr/sbin/policy-rc.d" # now nothing may start
-	chmod +x "$base/usr/sbin/policy-rc.d"
-	# shellcheck disable=SC2086
-	chroot "$base" sh -c "export DEBIAN_FRONTEND=noninteractive
-		apt-get update -qq && apt-get install -y -qq --no-install-recommends $(echo $wanted) && apt-get clean" \
-		>>"$out/base.log" 2>&1 || { tail "$out/base.log"; return 1; }
-	rm "$base/usr/sbin/policy-rc.d"
-	echo "$wanted" >"$out/base.has"
-}
-
-# Runs as the first process of its namespaces: what systemd needs, and systemd.
-boot='
-set -e
-mount --make-rprivate /
-mount --bind "$1" "$1"
-mount -t proc proc "$1/proc"
-for dir in sys run dev; do mount -t tmpfs -o mode=755 tmpfs "$1/$dir"; done
-mkdir -p "$1/dev/shm" "$1/dev/pts" "$1/dev/xen" "$1/sys/fs/cgroup"
-for d in null zero full random urandom tty; do touch "$1/dev/$d"; mount --bind "/dev/$d" "$1/dev/$d"; done
-if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
-	mount -t cgroup2 cgroup2 "$1/sys/fs/cgroup"
-else
-	mount -t tmpfs -o mode=755 tmpfs "$1/sys/fs/cgroup"
-	mkdir "$1/sys/fs/cgroup/systemd"
-	mount -t cgroup -o none,name=systemd,xattr cgroup "$1/sys/fs/cgroup/systemd"
-fi
-exec chroot "$1" /usr/bin/env -i container=resex PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --system \
-	--log-target=journal --show-status=0 --unit=multi-user.target'
-
-# in_root COMMAND...: there, with its environment.
-in_root() {
-	nsenter -t "$init" -a --root --wd env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C \
-		"$@" </dev/null
-}
-
-# until_true COMMAND...: for a minute.
-until_true() {
-	for _ in $(seq 600); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.1
-	done
-	echo "not within a minute: $*"
-	return 1
-}
-
-start_root() {
-	rm -rf "$root"
-	cp -a "$base" "$root"
-	echo resex-test >"$root/etc/hostname"
-	: >"$root/etc/machine-id"
-	unshare --fork --pid --mount --uts --ipc --net --cgroup sh -c "$boot" boot "$root" </dev/null >"$out/systemd.log" 2>&1 &
-	unshared=$!
-	trap stop_root EXIT
-	until_true pgrep -P "$unshared"
-	init=$(pgrep -P "$unshared")
-	until_true in_root systemctl list-units
-}
-
-stop_root() {
-	[ -z "${init-}" ] || kill -9 "$init" 2>/dev/null || true
-	wait "$unshared" 2>/dev/null || true
-}
+# shellcheck source=tests/deb/root.sh
+. "$here/root.sh"
 
 # versioned VERSION: the packages with another version, in OUT/VERSION.
 versioned() {
@@ -233,6 +114,13 @@ uncapped() { [ "$(cap)" = $own ] || { echo "the guest's cap is $(cap), not $own"
 # The policy caps the guest in each epoch, and lets it go at its end.
 gets_capped() { until_true capped; }
 
+# runs: it does; if not, its journal is shown.
+runs() {
+	in_root systemctl is-active resexd && return
+	in_root journalctl -o short-monotonic -n 30 --no-pager -u resexd
+	return 1
+}
+
 daemon() { in_root systemctl show -P MainPID resexd; }
 
 # The caps of guest 2 that process PID set, in order.
@@ -263,18 +151,23 @@ knows_own_cap() {
 replaced() {
 	local before
 	before=$(daemon)
-	installs "$1" && is_version "$1" && in_root systemctl is-active resexd || return
+	installs "$1" && is_version "$1" && runs || return
 	[ "$(daemon)" != "$before" ] || { echo "the same daemon runs"; return 1; }
 	[ "$(set_by "$before" | tail -n 1)" = $own ] || { echo "its last caps were"; set_by "$before" | tail -n 5; return 1; }
 	[ "$(in_root systemctl is-enabled resexd)" = disabled ] || { echo "it is enabled now"; return 1; }
 	gets_capped && knows_own_cap
 }
 
+# has_failed: it does not run, and systemd does not try again.
+has_failed() {
+	in_root systemctl is-failed resexd && [ "$(in_root systemctl show -P NRestarts resexd)" = 0 ]
+}
+
 # A configuration that a new version would not take.
 replaced_but_does_not_start() {
 	local rc=1
 	in_root sed -i.good 's/"links"/"lines"/' /etc/resex/resexd.json
-	installs "$1" && is_version "$1" && ! in_root systemctl is-active resexd && uncapped && rc=0
+	installs "$1" && is_version "$1" && has_failed && uncapped && rc=0
 	in_root mv /etc/resex/resexd.json.good /etc/resex/resexd.json
 	return $rc
 }
