@@ -244,6 +244,7 @@ check "varnishd takes the module" varnish_takes_the_module
 check "examples compile with the libraries" examples_compile
 check "a Xen with a guest" fake_xen
 check "a started resexd caps the guest" starts
+check "it reads its configuration again" in_root systemctl reload resexd
 check "the group may ask it" group_may_ask
 check "it knows the guest's own cap" knows_own_cap
 check "an upgrade restores the cap, and caps again" replaced "$second"
