@@ -274,7 +274,7 @@ class Test:
     def more(self):
         """--deep: until there are enough replies and updates."""
         i = ROUNDS
-        while self.o.deep and not (self.o.each or self.o.only or self.o.rounds) and i < 3 * ROUNDS and (
+        while self.o.deep and not (self.o.each or self.o.only or self.o.rounds) and i < 4 * ROUNDS and (
                 self.sum["replies"] < 10 ** 7 or self.sum["updates"] < 10 ** 5):
             yield self.row(i)
             i += 1
@@ -349,7 +349,7 @@ class Test:
             shutil.rmtree(b.w.top, ignore_errors=True)
 
     def table(self):
-        floor = 0 if self.o.only or self.o.each else 100 if self.o.deep else 3
+        floor = 0 if self.o.only or self.o.each or self.o.rounds else 100 if self.o.deep else 3
         for k in KINDS:
             if self.kinds() and k not in self.kinds():
                 continue
