@@ -54,7 +54,7 @@ static inline uint64_t span_rate(const struct span *s, uint64_t n)
 	return s->ns > 0 ? sat_muldiv(n, (uint64_t)NS_PER_S, (uint64_t)s->ns) : 0;
 }
 
-/* part of whole in thousandths of a percent, rounded to the nearest; 0 when whole is not above 0. */
+/* part of whole in thousandths of a percent, to the nearest; 0 when whole is not above 0. */
 static inline uint64_t span_mpct(int64_t part, int64_t whole)
 {
 	const unsigned __int128 mpct = 100000;

@@ -29,7 +29,7 @@ trap cleanup EXIT
 
 # Programs that run as nobody must not need to enter the build directory.
 cp "$build/resex" "$build/resexd" "$dir/"
-resex() { "$dir/resex" -s "$dir/sock" "$@"; }
+resex() { COLUMNS=200 "$dir/resex" -s "$dir/sock" "$@"; }
 resexd() { "$dir/resexd" --hv sim -c "$dir/c.json" "$@"; }
 
 config() { # [MEMBERS]: the daemon's configuration, with further members
