@@ -173,7 +173,7 @@ void sampler_observe(struct sampler *s, struct mono now, const struct period_tic
 	if (s->guests) {
 		still_begin(s);
 		/* Scans bring into the cache what those after them read: here the first's. */
-		scan_prefetch(s->turn[0]->guest->scan);
+		scan_prefetch(s->turn[0]->guest->scan, t->elapsed_ns);
 	}
 	sampler_list_domains(s);
 	doms = (struct doms){ s->dom, s->dom + (s->doms > 0 ? s->doms : 0) };
