@@ -4,6 +4,9 @@
  * prints them: no cell is kept, however many guests there are. Widths are those of a terminal, of
  * names in other letters too. See table.h.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* wcwidth */
+#endif
 #include "src/cli/table.h"
 
 #include <stdint.h>
