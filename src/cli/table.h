@@ -21,6 +21,21 @@ void table_tame(json_t *v);
  */
 void table_print(FILE *f, const json_t *rows, const struct column *cols);
 
+/*
+ * The same within width columns of the terminal. rank: for each column, in which order they are
+ * left out where there is no room, the highest first; 0: never. If that is not enough, the first
+ * column is cut to what is left, at least to TABLE_NAME_MIN, and a cut text ends with '+'.
+ */
+enum { TABLE_NAME_MIN = 8 };
+void table_print_fit(FILE *f, const json_t *rows, const struct column *cols, const int *rank,
+		     size_t width);
+
+/*
+ * The columns of f: $COLUMNS, else those of the terminal, else 80. Whoever wants all of a table
+ * in a pipe sets COLUMNS.
+ */
+size_t table_width(FILE *f);
+
 /* One "key  value" line a member, in the order given (ended by head NULL). */
 void table_card(FILE *f, const json_t *obj, const struct column *fields);
 
