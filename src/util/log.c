@@ -134,18 +134,21 @@ void log_msg(const struct log *l, enum log_level level, const char *fmt, ...)
 }
 
 /* "NAME=value", of which no byte can end the line and begin another field. Returns its end. */
-static char *add_field(char *at, const char *name, const char *value)
+static char *add_bytes(char *at, const char *name, const char *value, size_t len)
 {
-	size_t len;
-
-	if (!value || !value[0])
-		return at;
-	len = strlen(value) < LOG_TEXT_MAX ? strlen(value) : LOG_TEXT_MAX - 1;
 	at = stpcpy(at, name);
 	*at++ = '=';
 	at += escape_controls(at, value, len);
 	*at++ = '\n';
 	return at;
+}
+
+static char *add_field(char *at, const char *name, const char *value)
+{
+	if (!value || !value[0])
+		return at;
+	return add_bytes(at, name, value,
+			 strlen(value) < LOG_TEXT_MAX ? strlen(value) : LOG_TEXT_MAX - 1);
 }
 
 /* Without waiting: a journal that hangs must not stop us. False: it took nothing. */
@@ -168,7 +171,7 @@ void log_event(const struct log *l, enum log_level level, const struct log_field
 {
 	enum { FIELDS = 6 };
 	char fields[FIELDS * (LOG_HEAD_MAX + LOG_LINE_MAX)], message[LOG_TEXT_MAX];
-	const char priority[] = { (char)('0' + level), 0 };
+	const char priority = (char)('0' + level);
 	int saved = errno;
 	size_t len;
 	char *at;
@@ -179,8 +182,8 @@ void log_event(const struct log *l, enum log_level level, const struct log_field
 				     f->guest && f->guest[0] ? " " : "", f->guest ? f->guest : "",
 				     text),
 			    sizeof(message));
-	at = add_field(fields, "MESSAGE", message);
-	at = add_field(at, "PRIORITY", priority);
+	at = add_bytes(fields, "MESSAGE", message, len);
+	at = add_bytes(at, "PRIORITY", &priority, 1);
 	at = add_field(at, "SYSLOG_IDENTIFIER", l->program);
 	at = add_field(at, "EVENT", f->event);
 	at = add_field(at, "GUEST", f->guest);
