@@ -10,15 +10,15 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "src/util/notify.h"
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 
@@ -151,21 +151,6 @@ static char *add_field(char *at, const char *name, const char *value)
 			 strlen(value) < LOG_TEXT_MAX ? strlen(value) : LOG_TEXT_MAX - 1);
 }
 
-/* Without waiting: a journal that hangs must not stop us. False: it took nothing. */
-static bool send_to_journal(const char *path, const char *fields, size_t len)
-{
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	bool sent;
-
-	if (fd < 0)
-		return false;
-	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
-	sent = sendto(fd, fields, len, MSG_NOSIGNAL, (struct sockaddr *)&a, sizeof(a)) >= 0;
-	close(fd);
-	return sent;
-}
-
 void log_event(const struct log *l, enum log_level level, const struct log_fields *f,
 	       const char *text)
 {
@@ -188,7 +173,7 @@ void log_event(const struct log *l, enum log_level level, const struct log_field
 	at = add_field(at, "EVENT", f->event);
 	at = add_field(at, "GUEST", f->guest);
 	at = add_field(at, "MESSAGE_ID", f->message_id);
-	if (!l->journal || !send_to_journal(l->journal, fields, (size_t)(at - fields)))
+	if (!l->journal || notify_send(l->journal, fields, (size_t)(at - fields)))
 		write_line(l, level, message, len);
 	errno = saved;
 }
