@@ -71,7 +71,11 @@ void keep_init(struct keep *k, const struct keep_conf *c, const uint64_t *saved)
 void keep_step(struct keep *k, const struct step_event *ev, struct mono now, struct step_out *out);
 struct mono keep_due(const struct keep *k);
 enum keep_state keep_state(const struct keep *k);
-/* SAVES: conf.nodes words, until the answer. NULL: there is nothing to save. */
+/*
+ * SAVES: conf.nodes words, until the answer. NULL: there is nothing to save. One save at a time: it
+ * ends when keep_step has handled its answer. The answer to a second one would be taken for that to
+ * later words.
+ */
 const uint64_t *keep_wants(const struct keep *k);
 
 #endif

@@ -301,7 +301,7 @@ static void step_keep(struct schedule *s, uint16_t host, const struct step_event
 
 	mine.what -= ev->type == STEP_ASK ? SCHEDULE_ASK_KEEP : 0;
 	keep_step(&s->host[host].keep, &mine, now, out);
-	schedule_start_save(s, host);
+	schedule_await_saved(s, host);
 }
 
 static void step(void *ctx, uint16_t host, const struct step_event *ev, struct mono now,

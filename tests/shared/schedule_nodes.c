@@ -36,7 +36,7 @@ void schedule_begin_words(struct schedule *s, uint16_t host)
 							    .value = lost });
 }
 
-void schedule_start_save(struct schedule *s, uint16_t host)
+static void start_save(struct schedule *s, uint16_t host)
 {
 	struct schedule_host *h = &s->host[host];
 	const uint64_t *wants = keep_wants(&h->keep);
@@ -73,7 +73,7 @@ void schedule_durable(struct schedule *s, uint16_t host)
 		world_ask(&s->w, host, SCHEDULE_ASK_KEEP + KEEP_FAILED);
 	else
 		world_timer(&s->w, s->w.now + between(s, 0, NS_PER_MS), TIMER_SAVED + host);
-	h->durable = h->saves = !fails;
+	h->durable = !fails;
 }
 
 void schedule_saved(struct schedule *s, uint16_t host)
@@ -81,7 +81,16 @@ void schedule_saved(struct schedule *s, uint16_t host)
 	if (!still_saves(s, host) || !s->host[host].durable)
 		return; /* a timer of an earlier process */
 	world_ask(&s->w, host, SCHEDULE_ASK_KEEP + KEEP_SAVED);
-	s->host[host].saves = false;
+}
+
+/*
+ * A save ends when its answer has arrived: the next one would be of the same words, and its answer
+ * taken for that to others.
+ */
+void schedule_await_saved(struct schedule *s, uint16_t host)
+{
+	s->host[host].saves = s->host[host].saves && keep_wants(&s->host[host].keep);
+	start_save(s, host);
 }
 
 /* --- nodes in no service ------------------------------------------------------- */

@@ -73,8 +73,11 @@ static inline void schedule_record(struct schedule *s, struct history_record r)
 
 /* The words with which a host begins: those of its disk, if it has not lost them. */
 void schedule_begin_words(struct schedule *s, uint16_t host);
-/* Save the words that the host's keep asks for. Later they are durable, and keep is notified. */
-void schedule_start_save(struct schedule *s, uint16_t host);
+/*
+ * After each step of the host's keep: save the words that it asks for, if no save is under way.
+ * Later they are durable, and keep is notified.
+ */
+void schedule_await_saved(struct schedule *s, uint16_t host);
 void schedule_durable(struct schedule *s, uint16_t host);
 void schedule_saved(struct schedule *s, uint16_t host);
 /* h has read node i. */
