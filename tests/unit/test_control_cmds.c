@@ -141,6 +141,25 @@ WITH_CALL(list__each_guest__once_with_cap_and_account)
 	assert_true(json_real_value(json_object_get(bulk, "rate")) == 1.0);
 }
 
+/* ask() looks at the bytes of the reply: 17 digits would be noise in each of these. */
+WITH_CALL(list__figures_that_no_double_holds__are_rounded_to_thousandths)
+{
+	struct guests_rig *g = *state;
+	struct snapshot *sn = snap_of_set(g);
+	const json_t *bulk;
+
+	sn->guest[1].account.balance.m = 487315030;
+	sn->guest[1].account.charged_io.m = 119626866;
+	sn->guest[1].account.rate.q16 = 65536 + 12345;
+	sn->guest[1].latency = (struct snap_latency){ .second_n = 1, .mean_ns = 208610009 };
+	snap_publish(&g->ho);
+	bulk = row(ask(g, "list", ""), "guests", "bulk");
+	assert_true(json_real_value(json_object_get(bulk, "balance")) == 487315.03);
+	assert_true(json_real_value(json_object_get(bulk, "charged_io")) == 119626.866);
+	assert_true(json_real_value(json_object_get(bulk, "rate")) == 1.188);
+	assert_true(json_real_value(json_object_get(bulk, "latency_us")) == 208610.009);
+}
+
 WITH_CALL(list__brief__has_what_resex_prints_of_the_same_figures)
 {
 	struct guests_rig *g = *state;
