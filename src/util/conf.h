@@ -40,19 +40,22 @@ enum resex_exit conf_exit(int rc);
 
 struct conf_doc {
 	json_t *root;
-	char *text;
+	char *text; /* without comments; every place is that of the file */
 	size_t len;
 	char *file; /* name for messages */
 };
 
 /*
+ * Comments are taken out: from // to the end of the line, and lines whose first character that is
+ * no blank is a #. In a string both are text.
+ *
  * 0; -ENOENT, -EACCES, ... from the file; -EINVAL: not a regular file, syntax,
  * nesting; -EFBIG. On error e is filled and d is empty (conf_free may be called).
  */
 int conf_load(struct conf_doc *d, const char *file, struct conf_error *e);
 int conf_parse(struct conf_doc *d, const char *name, const char *text, size_t len,
 	       struct conf_error *e);
-/* The same of a text of up to max bytes, which is no file. */
+/* The same of a text of up to max bytes, which is no file, and may have no comments. */
 int conf_parse_long(struct conf_doc *d, const char *name, const char *text, size_t len, size_t max,
 		    struct conf_error *e);
 void conf_free(struct conf_doc *d);

@@ -426,6 +426,98 @@ static int read_number(void *to, const struct conf_doc *d, const char *path, con
 	assert_true(all->n < 4);
 	snprintf(all->path[all->n], sizeof(all->path[0]), "%s", path);
 	all->v[all->n++] = json_integer_value(v);
+/* --- comments ---------------------------------------------------------------------- */
+
+TEST(comments__are_left_out)
+{
+	static const char *const rows[] = {
+		"// first\n{\"count\": 7}",
+		"# first\n{\"count\": 7}",
+		" \t\r# a blank before it\n{\"count\": 7}",
+		"{\"count\": 7} // last, without a newline",
+		"{\"count\": 7}\n#",
+		"{\"count\": 7}//",
+		"{ // \"count\": 6,\n\"count\": 7 }",
+		"{\n#\"count\": 6,\n\"count\":// the value\n\t# is\n 7\n}",
+		"{\"count\": 7, // /* \" [ { # \n\"on\": true}",
+		"{\"count\": 7 // \xff\xfe are no UTF-8\r\n}",
+		"{\"count\": 7 // \\\n}",
+	};
+	struct conf_error e;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct thing t = untouched();
+
+		if (bind_text(rows[i], strlen(rows[i]), &t, &e))
+			fail_msg("%s: refused: %s", rows[i], e.text);
+		assert_int_equal(t.count, 7);
+	}
+}
+
+TEST(comments__in_strings__are_text)
+{
+	assert_string_equal(bound("{\"name\": \"a//b\"}").name, "a//b");
+	assert_string_equal(bound("{\"name\": \"#a\"}").name, "#a");
+	assert_string_equal(bound("{\"name\":\n\"#a\"}").name, "#a");
+	assert_string_equal(bound("{\"name\": \"\\\"//\"}").name, "\"//");
+	assert_string_equal(bound("{\"name\": \"\\\\\" //\"\n}").name, "\\");
+	assert_string_equal(bound("{\"name\": \"http://x\" // y\n}").name, "http://x");
+}
+
+TEST(comments__places_of_errors__are_those_of_the_file)
+{
+	static const struct wrong rows[] = {
+		{ "// \xc3\xa9\n{\"count\": 0}", 2, 11, { "count", "0" } },
+		{ "{ // a { b [ \"c\n# count\n  \"count\": 101 // d\n}", 3, 12, { "101" } },
+		{ "{\"on\": true, // e\n \"cuont\": 7}", 2, 2, { "cuont" } },
+		{ "{\"on\": // f\n 1}", 2, 2, { "on", "1" } },
+		{ "# g\n[]", 2, 1, { "object" } },
+		{ "{\n}\n\n # h\n x", 5, 2, { "not valid JSON" } },
+		{ "{\"count\": 7, // i\n\"count\": 8}", 2, 7, { "count", "once" } },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_refused(&rows[i]);
+}
+
+TEST(comments__of_other_languages__are_errors)
+{
+	static const char *const rows[] = {
+		"{\"count\": 7} /* c */",
+		"{\"count\": 7} # not at the beginning",
+		"{\"count\": 7} /",
+		"{\"count\": / 7}",
+		"{\"name\": \"a // no end\n}",
+		"// nothing else",
+		"{\"name\": \"a\n# no end\"}",
+		"{\"count\": 7}; comment",
+	};
+	struct conf_error e;
+	struct thing t;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (bind_text(rows[i], strlen(rows[i]), &t, &e) != -EINVAL)
+			fail_msg("%s: was taken", rows[i]);
+	/* A NUL hides nothing. */
+	assert_int_equal(bind_text("{} // \0\n", 9, &t, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "1:7: not valid JSON, this is a NUL"));
+}
+
+/* A text that is no file comes from a program, which has nothing to comment. */
+TEST(comments__in_a_text_that_is_no_file__are_errors)
+{
+	static const char text[] = "{} // x\n";
+	struct conf_error e;
+	struct conf_doc d;
+
+	assert_int_equal(conf_parse(&d, "t", text, sizeof(text) - 1, &e), 0);
+	assert_string_equal(d.text, "{} \n");
+	assert_int_equal(d.len, 4);
+	conf_free(&d);
+	assert_int_equal(conf_parse_long(&d, "t", text, sizeof(text) - 1, 100, &e), -EINVAL);
+	assert_null(d.root);
+}
+
 	return 0;
 }
 
