@@ -74,6 +74,15 @@ enum conf_type {
 	 */
 	CONF_RATE,
 	CONF_SIZE, /* uint64_t bytes, min..max: an integer, or as "64KiB": B, kB, KiB, ... GiB */
+	CONF_NS,   /* uint64_t ns, min..max: an integer, or as CONF_DURATION */
+	/*
+	 * uint64_t, min..max: an integer in the unit of the type, or a percentage, as "5%" or
+	 * "5 %". Units are percents, 1/1000 (so "2.5%" has one decimal at most), and 1/1000 of a
+	 * percent (up to three).
+	 */
+	CONF_PERCENT,
+	CONF_PERMILLE,
+	CONF_MPCT,
 };
 
 struct conf_key {
@@ -102,6 +111,16 @@ struct conf_key {
 int conf_bind(const struct conf_doc *d, const char *path, const json_t *obj,
 	      const struct conf_key *keys, const char *const *also, void *out,
 	      struct conf_error *e);
+
+/*
+ * The value v of k, whose name and offset do not matter, outside of a document. 0, or -EINVAL: then
+ * want is a sentence with what k takes, as conf_bind() says it.
+ */
+int conf_number(const struct conf_key *k, const json_t *v, uint64_t *out, char *want, size_t size);
+/* The type of numbers that are counted in unit: ns, bytes, permille, mpct; of others CONF_UINT. */
+enum conf_type conf_type_of(const char *unit);
+/* v as a file has it, such as "10ms", "64KiB" or "2.5%"; of types without units the number. */
+void conf_text(enum conf_type type, uint64_t v, char *buf, size_t size);
 
 /*
  * Fill e for the value at path (as "links[0].rate"; of a path that does not exist,

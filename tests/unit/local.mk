@@ -73,7 +73,7 @@ tests_unit_test_ioshares_rate_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_ioshares_loop_SOURCES = tests/unit/test_ioshares_loop.c $(IOSHARES_RIG)
 tests_unit_test_ioshares_loop_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_policy_files_SOURCES = tests/unit/test_policy_files.c
-tests_unit_test_policy_files_LDADD = libpolicies.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
+tests_unit_test_policy_files_LDADD = libpolicies.a libutil.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
 endif
 
 if CMOCKA

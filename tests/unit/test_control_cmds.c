@@ -487,6 +487,25 @@ WITH_CALL(policy_set__by_name_with_parameters__is_answered_when_it_is_in_force)
 	assert_int_equal(value_of(ask(g, "policy-show", ""), "low"), 250);
 }
 
+WITH_CALL(policy_set__values_with_units__are_those_of_a_file)
+{
+	struct guests_rig *g = *state;
+	const json_t *r = ask(g, "policy-set",
+			      "'policy':'freemarket',"
+			      "'params':{'low':'25%','step':'5ms','min_cap':'2.5 %','cut':90}");
+
+	assert_int_equal(value_of(r, "low"), 250);
+	assert_int_equal(value_of(r, "step"), 5000000);
+	assert_int_equal(value_of(r, "min_cap"), 2500);
+	assert_int_equal(value_of(r, "cut"), 90);
+	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'step':'5%'}", RESEX_RANGE,
+		     "step is \"5%\", out of its range: write a duration such as \"10ms\", from "
+		     "100us to "
+		     "1s, or a whole number of ns: see resex policy-show freemarket");
+	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'min_cap':true}",
+		     RESEX_RANGE, "min_cap is true");
+}
+
 /* Parameters that name a file and carry its text. */
 static const char *with_file(char out[512], const char *text, const char *more)
 {
