@@ -253,6 +253,8 @@ that 'list has rates' until_says '^bulk +2 +[0-9.]+ +[0-9.]+ +[0-9]+ +[0-9.]+ +[
 that '80 columns in a pipe' test "$(env -u COLUMNS "$dir/resex" -s "$dir/sock" list | awk 'length > 80' | wc -l)" = 0
 fails 2 resex 'all-hosts shows totals: leave out --totals' resex list --totals --all-hosts
 good info '^hypervisor +sim$' resex info
+good 'its durations' '^epoch +1s$' resex info
+good 'its rates' '^sim0 +1.07GB/s ' resex info
 good guest-show '^name +bulk$' resex guest-show bulk
 good 'guest-show by id' '^name +server$' resex guest-show 1
 that 'bulk is capped in the end' bulk_capped
@@ -261,7 +263,7 @@ good 'ring-list of one' ' SQ ' resex ring-list server
 good policy-list '^freemarket +yes ' resex policy-list
 good policy-show '^step +10ms +10ms +100us +1s +ns ' resex policy-show
 good 'policy-show of another' '^null: ' resex policy-show null
-good cap-list '^bulk +2 ' resex cap-list
+good cap-list '^bulk +2 +([0-9]+%|-) +([0-9]+%|-) ' resex cap-list
 good why '^bulk: .*[0-9]+ of [0-9]+ Resos|^bulk: lowest cap' resex why
 good 'why one' '^server: no cap' resex why server
 good events ' bulk +registry +attached$' resex events
@@ -351,7 +353,7 @@ fails 2 resex '"max_cap" is given twice: give it once: see resex guest-set --hel
 fails 2 resex '"sla.base" is given twice' resex guest-set bulk sla.base=230us sla.base_io=130us sla.base=240us
 fails 2 resex '"sla.base" is given twice' resex guest-set bulk sla=1 sla.base=240us
 fails 2 resex '"sla" is given twice' resex guest-set bulk sla.base=240us sla=1
-that 'nothing is changed by them' bash -c "! '$dir/resex' -s '$dir/sock' guest-show bulk | grep -qE '^(highest cap .* [12]0|promised .* 2[34]0)$'"
+that 'nothing is changed by them' bash -c "! '$dir/resex' -s '$dir/sock' guest-show bulk | grep -qE '^(highest cap +[12]0%|promised +2[34]0us)$'"
 fails 3 resex 'no guest "nobody"' resex guest-set nobody weight=5
 fails 6 resex 'weight is 0: write a whole number from 1 to 65535' resex guest-set bulk weight=0
 fails 6 resex 'weight is "99999999999999999999": ' resex guest-set bulk weight=99999999999999999999
@@ -423,16 +425,16 @@ good 'cap-release --undo' ' managed ' resex cap-release --undo bulk
 json 'cap-release -j' resex cap-release --undo -j bulk
 
 good guest-set '^weight +512$' resex guest-set bulk weight=512 max_cap=50 exempt=false
-good 'its highest cap is in force, whatever the policy' '^highest cap \(%\) +50$' resex guest-show bulk
-good 'guest-set of what is promised' '^promised \(us\) +230$' \
+good 'its highest cap is in force, whatever the policy' '^highest cap +50%$' resex guest-show bulk
+good 'guest-set of what is promised' '^promised +230us$' \
 	resex guest-set bulk sla.tolerance=30 sla.base=230us sla.base_io=130us sla.base_deviation=2us
-good 'a highest cap above what its VCPU can use' '^max_cap=101 limits nothing now: 100 percent is all ' \
+good 'a highest cap above what its VCPU can use' '^max_cap=101% limits nothing now: 100% is all ' \
 	resex guest-set bulk max_cap=101
-good 'guest-show says so, too' '^max_cap=101 limits nothing now' resex guest-show bulk
+good 'guest-show says so, too' '^max_cap=101% limits nothing now: 100% is' resex guest-show bulk
 resex guest-set bulk max_cap=100 >/dev/null
 that 'what its VCPU can use is not above it' bash -c "! '$dir/resex' -s '$dir/sock' guest-show bulk | grep -q 'limits nothing'"
 json 'guest-set -j' resex guest-set -j bulk weight=256 max_cap=0
-good 'a server tells its latencies' '^  mean \(us\) +[1-9]' resex guest-show server
+good 'a server tells its latencies' '^  mean +[1-9][0-9.]*[um]s$' resex guest-show server
 good pause '^bulk .* observed ' resex pause bulk
 good 'pause of all' '^server .* observed ' resex pause
 good 'why, when paused' '^bulk: paused: ' resex why bulk
@@ -586,7 +588,7 @@ kill -HUP "$daemon"
 that 'another policy is put in force' in_log 'reload: configuration read again, policy null$'
 good 'by SIGHUP' '^null +yes ' resex policy-list
 that 'a shorter window holds' \
-	until_says '^  sim: sent [1-9][0-9]* bytes/s, explained [1-9][0-9]*, unexplained [0-9]+$' resex ring-list bulk
+	until_says '^  sim: sent [1-9][0-9.]*[kMG]B/s, explained [1-9][0-9.]*[kMG]B/s, unexplained [0-9.]+[kMG]?B/s$' resex ring-list bulk
 config '"crosscheck": { "off": true }'
 kill -HUP "$daemon"
 that 'the cross-check is turned off' until_says '^cross-check +no$' resex info
