@@ -37,7 +37,7 @@ static const struct column balance_cols[] = {
 	{ "K", "k", 0 },
 	{ "UP", "up", 0 },
 	{ "WHY", "why", 1 },
-	{ "AGE-MS", "age_ms", 0 },
+	{ "AGE", "age_ms", AS_MS },
 	{ "NOTE", "note", 1 },
 	{ 0 },
 };

@@ -28,8 +28,33 @@ static int reply(struct cli *c, const char *target, json_t *body, json_t **resul
 
 /* --- figures of any shape ------------------------------------------------------------------ */
 
-static void print_value(const json_t *v)
+/* A duration is named without its unit, which its value has then. */
+static enum quantity quantity_of(const char *key, int *len)
 {
+	static const struct {
+		const char *end;
+		enum quantity q;
+	} ends[] = { { "_ns", QUANTITY_NS }, { "_us", QUANTITY_US }, { "_ms", QUANTITY_MS } };
+	size_t n = strlen(key);
+
+	*len = (int)n;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (n > 3 && !strcmp(key + n - 3, ends[i].end)) {
+			*len = (int)n - 3;
+			return ends[i].q;
+		}
+	return QUANTITY_PLAIN;
+}
+
+static void print_value(const json_t *v, enum quantity q)
+{
+	char text[64];
+
+	if (q && json_is_number(v)) {
+		quantity_text(q, json_number_value(v), text, sizeof(text));
+		puts(text);
+		return;
+	}
 	switch (v ? json_typeof(v) : JSON_NULL) {
 	case JSON_STRING:
 		printf("%s\n", *json_string_value(v) ? json_string_value(v) : "-");
@@ -56,11 +81,15 @@ static void print_card(const json_t *o, int depth)
 	json_t *v;
 
 	json_object_foreach((json_t *)o, key, v) {
+		enum quantity q;
+		int len;
+
 		if (json_is_array(v))
 			continue;
-		printf("%*s%-*s ", 2 * depth, "", 24 - 2 * depth, key);
+		q = quantity_of(key, &len);
+		printf("%*s%-*.*s ", 2 * depth, "", 24 - 2 * depth, len, key);
 		if (!json_is_object(v)) {
-			print_value(v);
+			print_value(v, q);
 			continue;
 		}
 		puts(json_object_size(v) ? "" : "-");
@@ -80,10 +109,10 @@ static const struct {
 	{ "members", {
 		{ "MEMBER", "name", 1 }, { "NUMBER", "host", 0 }, { "IN", "in", 1 },
 		{ "GENERATION", "generation", 0 }, { "LINK", "link", 1 },
-		{ "BEAT-MS", "beat_ms", 0 }, { 0 } } },
+		{ "BEAT", "beat_ms", AS_MS }, { 0 } } },
 	{ "homes", {
 		{ "HOME", "name", 1 }, { "NUMBER", "host", 0 }, { "LINK", "link", 1 },
-		{ "FRESH", "fresh", 1 }, { "FOR-MS", "fresh_ms", 0 }, { 0 } } },
+		{ "FRESH", "fresh", 1 }, { "FOR", "fresh_ms", AS_MS }, { 0 } } },
 	{ "clients", {
 		{ "CLIENT", "pid", 0 }, { "USER", "user", 0 }, { "WAITING", "waiting", 0 },
 		{ "ASKED", "asked", 0 }, { "DIRECT", "direct", 0 }, { "HITS", "hits", 0 },
@@ -205,7 +234,7 @@ int run_update_list(struct cli *c)
 		{ "UPDATER", "updater", 1 },
 		{ "SLOT", "slot", 0 },
 		{ "STATE", "state", 1 },
-		{ "SINCE-MS", "since_ms", 0 },
+		{ "SINCE", "since_ms", AS_MS },
 		{ "ATTEMPTS", "attempts", 0 },
 		{ "MISSING", "missing", 1 },
 		{ 0 },

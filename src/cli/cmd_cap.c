@@ -11,11 +11,16 @@
 #include "src/cli/request.h"
 
 static const struct column cap_cols[] = {
-	{ "NAME", "name", 1 },	     { "ID", "domid", 0 },
-	{ "CAP", "cap", 0 },	     { "WANTED", "wanted", 0 },
-	{ "OWN-CAP", "old_cap", 0 }, { "CHANGES", "changes", 0 },
-	{ "STATE", "state", 1 },     { "ERROR", "error", 1 },
-	{ "NOTE", "note", 1 },	     { 0 },
+	{ "NAME", "name", 1 },
+	{ "ID", "domid", 0 },
+	{ "CAP", "cap", AS_PERCENT },
+	{ "WANTED", "wanted", AS_PERCENT },
+	{ "OWN-CAP", "old_cap", AS_PERCENT },
+	{ "CHANGES", "changes", 0 },
+	{ "STATE", "state", 1 },
+	{ "ERROR", "error", 1 },
+	{ "NOTE", "note", 1 },
+	{ 0 },
 };
 
 int run_cap_list(struct cli *c)

@@ -44,7 +44,7 @@ int run_host_list(struct cli *c)
 		{ "NUMBER", "number", 0 },
 		{ "STATE", "state", 1 },
 		{ "MEMBER", "member", 1 },
-		{ "AGE-MS", "age_ms", 0 },
+		{ "AGE", "age_ms", AS_MS },
 		{ "BEAT", "beat", 0 },
 		{ "GENERATION", "generation", 0 },
 		{ "GUESTS", "guests", 0 },
@@ -67,11 +67,11 @@ int run_host_list(struct cli *c)
 }
 
 static const struct column lock_cols[] = {
-	{ "SERVICE", "service", 1 },   { "NUMBER", "number", 0 },
-	{ "HOME", "home", 1 },	       { "STATE", "state", 1 },
-	{ "OWNER", "owner", 1 },       { "FENCE", "fence", 0 },
-	{ "SINCE-MS", "since_ms", 0 }, { "AGE-MS", "age_ms", 0 },
-	{ "DIFFERS", "differs", 1 },   { 0 },
+	{ "SERVICE", "service", 1 },	{ "NUMBER", "number", 0 },
+	{ "HOME", "home", 1 },		{ "STATE", "state", 1 },
+	{ "OWNER", "owner", 1 },	{ "FENCE", "fence", 0 },
+	{ "SINCE", "since_ms", AS_MS }, { "AGE", "age_ms", AS_MS },
+	{ "DIFFERS", "differs", 1 },	{ 0 },
 };
 
 int run_lock_list(struct cli *c)
@@ -192,7 +192,7 @@ static void print_unseen(const json_t *hosts)
 int run_list_all(struct cli *c)
 {
 	static const struct column cols[] = {
-		{ "HOST", "host", 1 }, LIST_COLUMNS, { "AGE-MS", "age_ms", 0 }, { 0 }
+		{ "HOST", "host", 1 }, LIST_COLUMNS, { "AGE", "age_ms", AS_MS }, { 0 }
 	};
 	json_t *r = NULL, *rows;
 	int rc = request_reply(c, "list-hosts", NULL, &r);

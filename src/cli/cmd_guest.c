@@ -74,14 +74,21 @@ int run_list(struct cli *c)
 	return rc;
 }
 
+static const char *rate_text(const json_t *counter, const char *key, char text[static 32])
+{
+	quantity_text(QUANTITY_RATE, json_number_value(json_object_get(counter, key)), text, 32);
+	return text;
+}
+
 /*
- * The cross-check of a guest or a link with its counter: one line, in bytes a second. Before the
+ * The cross-check of a guest or a link with its counter: one line. Before the
  * first window is over, 0 unexplained bytes would be a claim that nothing supports.
  */
 static void print_counter(const json_t *counter)
 {
 	const char *error = json_string_value(json_object_get(counter, "error"));
 	const char *source = json_string_value(json_object_get(counter, "source"));
+	char sent[32], explained[32], unexplained[32];
 
 	if (!source || !error)
 		return;
@@ -93,10 +100,10 @@ static void print_counter(const json_t *counter)
 		printf("  %s: nothing is compared yet\n", source);
 		return;
 	}
-	printf("  %s: sent %lld bytes/s, explained %lld, unexplained %lld%s\n", source,
-	       (long long)json_integer_value(json_object_get(counter, "sent_bytes_s")),
-	       (long long)json_integer_value(json_object_get(counter, "explained_bytes_s")),
-	       (long long)json_integer_value(json_object_get(counter, "unexplained_bytes_s")),
+	printf("  %s: sent %s, explained %s, unexplained %s%s\n", source,
+	       rate_text(counter, "sent_bytes_s", sent),
+	       rate_text(counter, "explained_bytes_s", explained),
+	       rate_text(counter, "unexplained_bytes_s", unexplained),
 	       json_is_true(json_object_get(counter, "diverges")) ? ": DIVERGES" : "");
 }
 
@@ -109,8 +116,8 @@ int run_info(struct cli *c)
 		{ "paused", "paused", 1 },
 		{ "policy", "policy", 1 },
 		{ "policy problem", "policy_note", 1 },
-		{ "interval (ns)", "interval_ns", 1 },
-		{ "epoch (ns)", "epoch_ns", 1 },
+		{ "interval", "interval_ns", LEFT | AS_NS },
+		{ "epoch", "epoch_ns", LEFT | AS_NS },
 		{ "epoch now", "epoch", 1 },
 		{ "supply (Resos)", "supply", 1 },
 		{ "overcommit (Resos)", "overcommit", 1 },
@@ -123,10 +130,10 @@ int run_info(struct cli *c)
 		{ "cluster problem", "cluster_note", 1 },
 		{ "ticks", "ticks", 1 },
 		{ "late ticks", "late_ticks", 1 },
-		{ "lateness, 99 % (ns)", "late_p99_ns", 1 },
-		{ "longest lateness (ns)", "late_max_ns", 1 },
-		{ "mean tick (ns)", "tick_mean_ns", 1 },
-		{ "longest tick (ns)", "tick_max_ns", 1 },
+		{ "lateness, 99 %", "late_p99_ns", LEFT | AS_NS },
+		{ "longest lateness", "late_max_ns", LEFT | AS_NS },
+		{ "mean tick", "tick_mean_ns", LEFT | AS_NS },
+		{ "longest tick", "tick_max_ns", LEFT | AS_NS },
 		{ "map calls", "map_calls", 1 },
 		{ "mapped pages", "mapped_pages", 1 },
 		{ "cross-check", "crosscheck", 1 },
@@ -134,7 +141,7 @@ int run_info(struct cli *c)
 		{ 0 },
 	};
 	static const struct column links[] = { { "LINK", "name", 1 },
-					       { "BYTES/S", "bytes_s", 0 },
+					       { "RATE", "bytes_s", AS_RATE },
 					       { "MTU", "mtu", 0 },
 					       { "PROFILE", "profile", 1 },
 					       { 0 } };
@@ -169,10 +176,10 @@ static void print_guest(json_t *r)
 		{ "VCPUs", "vcpus", 1 },
 		{ "weight", "weight", 1 },
 		{ "link", "link", 1 },
-		{ "cap (%)", "cap", 1 },
-		{ "own cap (%)", "old_cap", 1 },
-		{ "lowest cap (%)", "min_cap", 1 },
-		{ "highest cap (%)", "max_cap", 1 },
+		{ "cap", "cap", LEFT | AS_PERCENT },
+		{ "own cap", "old_cap", LEFT | AS_PERCENT },
+		{ "lowest cap", "min_cap", LEFT | AS_PERCENT },
+		{ "highest cap", "max_cap", LEFT | AS_PERCENT },
 		{ "cap changes", "cap_changes", 1 },
 		{ "allocated (Resos)", "allocated", 1 },
 		{ "balance", "balance", 1 },
@@ -181,12 +188,12 @@ static void print_guest(json_t *r)
 		{ "charged for I/O", "charged_io", 1 },
 		{ "charged for CPU", "charged_cpu", 1 },
 		{ "rate", "rate", 1 },
-		{ "CPU time (ns)", "cpu_ns", 1 },
+		{ "CPU time", "cpu_ns", LEFT | AS_NS },
 		{ "MTUs sent", "mtus_sent", 1 },
 		{ "MTUs received", "mtus_recv", 1 },
 		{ "MTUs not read", "mtus_unread", 1 },
-		{ "bytes sent", "bytes_sent", 1 },
-		{ "bytes received", "bytes_recv", 1 },
+		{ "bytes sent", "bytes_sent", LEFT | AS_BYTES },
+		{ "bytes received", "bytes_recv", LEFT | AS_BYTES },
 		{ "work requests", "wrs", 1 },
 		{ "of these unseen", "lost", 1 },
 		{ "waiting", "backlog", 1 },
@@ -194,13 +201,13 @@ static void print_guest(json_t *r)
 		{ "latencies", "latencies", 1 },
 		{ "of these missed", "latencies_lost", 1 },
 		{ "in last second", "latencies_second", 1 },
-		{ "  mean (us)", "latency_us", 1 },
-		{ "  deviation (us)", "latency_dev_us", 1 },
-		{ "  99 % (us)", "latency_p99_us", 1 },
-		{ "promised (us)", "base_us", 1 },
-		{ "  of it I/O", "base_io_us", 1 },
-		{ "  its deviation", "base_deviation_us", 1 },
-		{ "  tolerance", "tolerance", 1 },
+		{ "  mean", "latency_us", LEFT | AS_US },
+		{ "  deviation", "latency_dev_us", LEFT | AS_US },
+		{ "  99 %", "latency_p99_us", LEFT | AS_US },
+		{ "promised", "base_us", LEFT | AS_US },
+		{ "  of it I/O", "base_io_us", LEFT | AS_US },
+		{ "  its deviation", "base_deviation_us", LEFT | AS_US },
+		{ "  tolerance", "tolerance", LEFT | AS_PERMILLE },
 		{ "counter", "counter", 1 },
 		{ "diverges", "diverges", 1 },
 		{ "note", "note", 1 },
@@ -215,7 +222,7 @@ static void print_guest(json_t *r)
 	table_card(stdout, r, fields);
 	/* It is not refused: the guest may get more VCPUs while it runs. */
 	if (max_cap > 100 * vcpus)
-		printf("\nmax_cap=%lld limits nothing now: %lld percent is all that the guest's "
+		printf("\nmax_cap=%lld%% limits nothing now: %lld%% is all that the guest's "
 		       "VCPUs can use\n",
 		       (long long)max_cap, 100 * (long long)vcpus);
 }

@@ -5,9 +5,9 @@
 #include "src/cli/request.h"
 
 static const struct column source_columns[] = {
-	{ "NODE", "node", 1 },	   { "SOURCE", "source", 1 },	{ "USED", "used", 1 },
-	{ "LOAD", "load", 0 },	   { "RUNNING", "running", 0 }, { "CPUS", "cpus", 0 },
-	{ "AGE-MS", "age_ms", 0 }, { "NOTE", "note", 1 },	{ 0 },
+	{ "NODE", "node", 1 },	    { "SOURCE", "source", 1 },	 { "USED", "used", 1 },
+	{ "LOAD", "load", 0 },	    { "RUNNING", "running", 0 }, { "CPUS", "cpus", 0 },
+	{ "AGE", "age_ms", AS_MS }, { "NOTE", "note", 1 },	 { 0 },
 };
 
 /* A row for each source of a node; of one that has only one here, what is published. */
@@ -48,7 +48,7 @@ int run_load_list(struct cli *c)
 		{ "GUEST", "guest", 1 },   { "STATE", "state", 1 },
 		{ "LOAD", "load", 0 },	   { "RUNNING", "running", 0 },
 		{ "CPUS", "cpus", 0 },	   { "AVG-1", "load_avg_1", 0 },
-		{ "SOURCE", "source", 1 }, { "AGE-MS", "age_ms", 0 },
+		{ "SOURCE", "source", 1 }, { "AGE", "age_ms", AS_MS },
 		{ "NOTE", "note", 1 },	   { 0 },
 	};
 
@@ -81,7 +81,7 @@ int run_load_show(struct cli *c)
 		{ "state", "state", 1 },
 		{ "note", "note", 1 },
 		{ "load (1/1000)", "load", 1 },
-		{ "age (ms)", "age_ms", 1 },
+		{ "age", "age_ms", LEFT | AS_MS },
 		{ "source", "source", 1 },
 		{ "CPUs", "cpus", 1 },
 		{ "tasks that run", "running", 1 },
@@ -89,16 +89,16 @@ int run_load_show(struct cli *c)
 		{ "  5 min", "load_avg_5", 1 },
 		{ "  15 min", "load_avg_15", 1 },
 		{ "samples", "beat", 1 },
-		{ "a sample each (ns)", "period_ns", 1 },
-		{ "CPU time (ns)", "busy_ns", 1 },
-		{ "  interrupts", "irq_ns", 1 },
-		{ "  soft interrupts", "softirq_ns", 1 },
-		{ "  waiting for I/O", "iowait_ns", 1 },
-		{ "  taken by the hypervisor", "steal_ns", 1 },
-		{ "tasks waited (ns)", "wait_ns", 1 },
+		{ "a sample each", "period_ns", LEFT | AS_NS },
+		{ "CPU time", "busy_ns", LEFT | AS_NS },
+		{ "  interrupts", "irq_ns", LEFT | AS_NS },
+		{ "  soft interrupts", "softirq_ns", LEFT | AS_NS },
+		{ "  waiting for I/O", "iowait_ns", LEFT | AS_NS },
+		{ "  taken by the hypervisor", "steal_ns", LEFT | AS_NS },
+		{ "tasks waited", "wait_ns", LEFT | AS_NS },
 		{ "requests that wait", "queued", 1 },
 		{ "requests sent to it", "served", 1 },
-		{ "response time (ns)", "latency_ns", 1 },
+		{ "response time", "latency_ns", LEFT | AS_NS },
 		{ 0 },
 	};
 	json_t *r = NULL;

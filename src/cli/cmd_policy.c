@@ -3,9 +3,7 @@
  * cmd_policy: the verbs on policies and policy files: policy-*. A file is read and its JSON is
  * checked here; what it means is checked by resexd alone, for policy-check as for policy-set.
  */
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "resex/exit.h"
@@ -24,6 +22,26 @@ int run_policy_list(struct cli *c)
 			       : request_rows(c, "policy-list", NULL, "policies", cols);
 }
 
+/* Each number of a parameter, in the words that a file and policy-set take: "10ms", "5%". */
+static void add_units(json_t *params)
+{
+	static const char *const numbers[] = { "value", "default", "min", "max" };
+	json_t *p;
+	size_t i;
+
+	json_array_foreach(params, i, p) {
+		const char *unit = json_string_value(json_object_get(p, "unit"));
+		char text[32];
+
+		for (size_t k = 0; unit && k < sizeof(numbers) / sizeof(numbers[0]); k++) {
+			json_int_t v = json_integer_value(json_object_get(p, numbers[k]));
+
+			conf_text(conf_type_of(unit), (uint64_t)v, text, sizeof(text));
+			json_object_set_new(p, numbers[k], json_string(text));
+		}
+	}
+}
+
 /* A policy without parameters, such as null, gets no table: headings alone look like a fault. */
 static void print_policy(const json_t *r)
 {
@@ -37,6 +55,7 @@ static void print_policy(const json_t *r)
 	printf("%s%s: %s\n", json_string_value(json_object_get(r, "name")),
 	       json_is_true(json_object_get(r, "active")) ? " (active)" : "",
 	       json_string_value(json_object_get(r, "text")));
+	add_units(json_object_get(r, "params"));
 	if (json_array_size(json_object_get(r, "params")))
 		table_print(stdout, json_object_get(r, "params"), cols);
 }
@@ -69,30 +88,22 @@ int run_policy_show(struct cli *c)
 	return show_policy(c, "policy-show", params);
 }
 
-/* Add "low=50" to params: whole non-negative numbers only, each parameter once. */
+/* Add "low=50" or "low=5%" to params, each parameter once. resexd knows units and ranges. */
 static int add_param(struct cli *c, json_t *params, char *word)
 {
-	char *eq = strchr(word, '='), *end;
-	unsigned long long v;
+	char *eq = strchr(word, '=');
+	json_t *v;
 
 	if (!eq && c->options.file) /* a policy's name, most likely */
-		return word_error(c, word, "NAME=NUMBER, and --file already names the policy");
-	/* strtoull(3) would accept a sign and blanks. */
+		return word_error(c, word, "NAME=VALUE, and --file already names the policy");
 	if (!eq || eq == word || eq[1] < '0' || eq[1] > '9')
-		return word_error(c, word, "NAME=NUMBER");
-	v = strtoull(eq + 1, &end, 10);
-	if (*end)
-		return word_error(c, word, "NAME=NUMBER with a whole number");
-	if (v >
-	    LLONG_MAX) { /* no JSON integer of jansson; strtoull(3) gives ULLONG_MAX beyond it */
-		snprintf(c->client.error, sizeof(c->client.error),
-			 "\"%.80s\" is out of range: give 0 to %lld at most", word, LLONG_MAX);
-		return RESEX_RANGE;
-	}
+		return word_error(c, word, "NAME=VALUE, such as step=10ms");
 	*eq = 0;
 	if (json_object_get(params, word))
 		return given_twice(c, word);
-	json_object_set_new(params, word, json_integer((json_int_t)v));
+	v = setting_value(eq + 1);
+	if (!v || json_object_set_new(params, word, v))
+		return usage_error(c, "a parameter must be in UTF-8");
 	return RESEX_OK;
 }
 

@@ -13,13 +13,13 @@
 #include "src/util/clock.h"
 
 static const struct column service_cols[] = {
-	{ "SERVICE", "service", 1 }, { "NODES", "nodes", 0 },
-	{ "KNOWN", "known", 0 },     { "LOAD", "load", 0 },
-	{ "HIGH-MS", "high_ms", 0 }, { "MIN", "minimum", 0 },
-	{ "SHARE", "share", 0 },     { "PRIORITY", "priority", 0 },
-	{ "WHY", "why", 1 },	     { "NODE", "node", 1 },
-	{ "DONOR", "donor", 1 },     { "SET", "set", 1 },
-	{ "NOTE", "note", 1 },	     { 0 },
+	{ "SERVICE", "service", 1 },  { "NODES", "nodes", 0 },
+	{ "KNOWN", "known", 0 },      { "LOAD", "load", 0 },
+	{ "HIGH", "high_ms", AS_MS }, { "MIN", "minimum", 0 },
+	{ "SHARE", "share", 0 },      { "PRIORITY", "priority", 0 },
+	{ "WHY", "why", 1 },	      { "NODE", "node", 1 },
+	{ "DONOR", "donor", 1 },      { "SET", "set", 1 },
+	{ "NOTE", "note", 1 },	      { 0 },
 };
 
 /* "share=4(2)": what an operator has set, and in parentheses what cluster.json has. */
@@ -181,7 +181,7 @@ static void print_move(const json_t *move)
 		{ "by", "by", 1 },
 		{ "why", "why", 1 },
 		{ "host that decided", "host", 1 },
-		{ "load of to was high for (ms)", "high_ms", 1 },
+		{ "load of to was high for", "high_ms", LEFT | AS_MS },
 		{ "load of to, before (1/1000)", "to_before", 1 },
 		{ "  predicted", "to_predicted", 1 },
 		{ "  seen later", "to_seen", 1 },
@@ -191,11 +191,11 @@ static void print_move(const json_t *move)
 		{ "fence of to's lock", "to_fence", 1 },
 		{ "fence of from's lock", "from_fence", 1 },
 		{ "other balancers notified", "told", 1 },
-		{ "locks held after (us)", "held_us", 1 },
-		{ "words read", "read_us", 1 },
-		{ "balancers notified", "told_us", 1 },
-		{ "word changed", "moved_us", 1 },
-		{ "locks released", "released_us", 1 },
+		{ "locks held after", "held_us", LEFT | AS_US },
+		{ "words read", "read_us", LEFT | AS_US },
+		{ "balancers notified", "told_us", LEFT | AS_US },
+		{ "word changed", "moved_us", LEFT | AS_US },
+		{ "locks released", "released_us", LEFT | AS_US },
 		{ 0 },
 	};
 

@@ -23,7 +23,7 @@ const struct verb verbs[] = {
 	  OPT_NONE, ARGS_UTF8, run_policy_list },
 	{ "policy-show", "[POLICY]", "a policy's parameters",
 	  OPT_NONE, ARGS_UTF8, run_policy_show },
-	{ "policy-set", "POLICY|--file FILE [PARAMETER=NUMBER]...", "put a policy in force",
+	{ "policy-set", "POLICY|--file FILE [PARAMETER=VALUE]...", "put a policy in force",
 	  OPT_FILE, ARGS_UTF8, run_policy_set },
 	{ "policy-check", "FILE", "check a policy file",
 	  OPT_NONE, ARGS_FILE, run_policy_check },

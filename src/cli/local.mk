@@ -9,6 +9,7 @@ resex_SOURCES = \
 	src/cli/http.c src/cli/http.h \
 	src/cli/main.c \
 	src/cli/options.c src/cli/options.h \
+	src/cli/quantity.c src/cli/quantity.h \
 	src/cli/request.c src/cli/request.h \
 	src/cli/table.c src/cli/table.h
 resex_LDADD = libutil.a $(JANSSON_LIBS)

@@ -87,11 +87,10 @@ int guest_argument(struct cli *c, bool required, json_t **params)
 }
 
 /*
- * The JSON type that resexd.json and cluster.json have: a number, true or false, or else a string.
  * Keys and ranges are known to resexd alone. 19 digits may be above what JSON integers of jansson
  * hold: as a string, resexd refuses them and shows them as they were written.
  */
-static json_t *setting_value(const char *word)
+json_t *setting_value(const char *word)
 {
 	const char *digits = "0123456789";
 	size_t n = strspn(word, digits);

@@ -23,6 +23,11 @@ int no_arguments(struct cli *c);
 int guest_argument(struct cli *c, bool required, json_t **params);
 
 /*
+ * A word as the JSON type that resexd.json and cluster.json have: a number, true or false, or else
+ * a string. NULL: it is not in UTF-8.
+ */
+json_t *setting_value(const char *word);
+/*
  * The parameters { what: name, settings: { KEY: VALUE } } of a verb whose arguments are a name and
  * settings. form: of a setting, as in word_error.
  */

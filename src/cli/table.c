@@ -9,6 +9,7 @@
 #endif
 #include "src/cli/table.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,9 +147,12 @@ static size_t format_known(const json_t *v, char *out)
  * Its length. "-" for null, and for a missing member: a guest that was not sampled yet has no
  * figures. So also for an empty text, which would shift the columns for awk(1).
  */
-static size_t format_cell(const json_t *v, char *out)
+static size_t format_cell(const json_t *v, int how, char *out)
 {
-	size_t n = format_known(v, out);
+	const bool unit = how >> 1 && json_is_number(v);
+	size_t n = unit ? quantity_text((enum quantity)(how >> 1), json_number_value(v), out,
+					CELL_MAX)
+			: format_known(v, out);
 
 	return n ? n : format_string("-", out);
 }
@@ -244,7 +248,7 @@ static void measure_columns(const struct rows *r, struct layout *l)
 		l->width[c] = strlen(l->cols[c].head);
 		l->last = c;
 		for (size_t i = 0; i < r->n; i++) {
-			size_t n = format_cell(cell_at(r, l->cols, c, i), buf);
+			size_t n = format_cell(cell_at(r, l->cols, c, i), l->cols[c].how, buf);
 
 			n = display_width(buf, n);
 			if (n > l->width[c])
@@ -306,10 +310,10 @@ static void print_cell(FILE *f, const struct layout *l, int c, char *s, size_t n
 		return;
 	if (width > l->width[c])
 		width = cut_cell(s, &n, l->width[c]);
-	if (!l->cols[c].left)
+	if (!(l->cols[c].how & LEFT))
 		print_blanks(f, l->width[c] - width);
 	fwrite(s, 1, n, f);
-	if (l->cols[c].left && c != l->last)
+	if (l->cols[c].how & LEFT && c != l->last)
 		print_blanks(f, l->width[c] - width);
 	fputs(c == l->last ? "\n" : "  ", f);
 }
@@ -324,7 +328,8 @@ static void print_rows(FILE *f, const struct rows *r, const struct layout *l)
 	for (size_t i = 0; i < r->n; i++)
 		for (int c = 0; cols[c].head; c++)
 			if (l->width[c])
-				print_cell(f, l, c, buf, format_cell(cell_at(r, cols, c, i), buf));
+				print_cell(f, l, c, buf,
+					   format_cell(cell_at(r, cols, c, i), cols[c].how, buf));
 }
 
 void table_print_fit(FILE *f, const json_t *rows, const struct column *cols, const int *rank,
@@ -370,7 +375,7 @@ void table_card(FILE *f, const json_t *obj, const struct column *fields)
 		if ((int)strlen(fields[i].head) > width)
 			width = (int)strlen(fields[i].head);
 	for (int i = 0; fields[i].head; i++) {
-		format_cell(json_object_get(obj, fields[i].key), buf);
+		format_cell(json_object_get(obj, fields[i].key), fields[i].how, buf);
 		fprintf(f, "%-*s  %s\n", width, fields[i].head, buf);
 	}
 }

@@ -6,10 +6,24 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "src/cli/quantity.h"
+
 struct column {
 	const char *head;
 	const char *key;
-	int left; /* align left; else right */
+	int how; /* LEFT and one of the others, or 0 */
+};
+
+enum column_how {
+	LEFT = 1, /* align left; else right */
+	/* With a unit, for people: quantity.h. The number is in ns, us, ... */
+	AS_NS = QUANTITY_NS << 1,
+	AS_US = QUANTITY_US << 1,
+	AS_MS = QUANTITY_MS << 1,
+	AS_BYTES = QUANTITY_BYTES << 1,
+	AS_RATE = QUANTITY_RATE << 1,
+	AS_PERCENT = QUANTITY_PERCENT << 1,
+	AS_PERMILLE = QUANTITY_PERMILLE << 1,
 };
 
 /* Names and texts come from guests: remove all that a terminal would obey from the strings of v. */

@@ -22,8 +22,8 @@ enum {
 static const struct conf_key guest_keys[] = {
 	{ KEY("weight", UINT, weight), .min = 1, .max = 65535 },
 	{ KEY("exempt", BOOL, exempt) },
-	{ KEY("min_cap", UINT, min_cap), .min = 1, .max = 100 },
-	{ KEY("max_cap", UINT, max_cap), .max = CAP_PERCENT_MAX },
+	{ KEY("min_cap", PERCENT, min_cap), .min = 1, .max = 100 },
+	{ KEY("max_cap", PERCENT, max_cap), .max = CAP_PERCENT_MAX },
 	{ KEY("link", STRING, link_name), .min = 1, .max = FLOW_NAME_MAX - 1 },
 	{ KEY("counter", STRING, counter.text), .min = 1, .max = COUNTER_TEXT_MAX },
 	{ 0 },
@@ -37,7 +37,7 @@ struct sla_in {
 
 #define KEY(...) CONF_KEY(struct sla_in, __VA_ARGS__)
 static const struct conf_key sla_keys[] = {
-	{ KEY("tolerance", UINT, tolerance), .max = TOLERANCE_MAX },
+	{ KEY("tolerance", PERMILLE, tolerance), .max = TOLERANCE_MAX },
 	{ KEY("base", DURATION, base), .max = LATENCY_MAX_NS },
 	{ KEY("base_io", DURATION, base_io), .max = LATENCY_MAX_NS },
 	{ KEY("base_deviation", DURATION, base_deviation), .max = LATENCY_MAX_NS },

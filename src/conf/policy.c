@@ -26,16 +26,24 @@ uint64_t policy_param_get(const struct policy_inst *pi, const struct policy_para
 	return *param_address(pi, p);
 }
 
-int policy_param_set(struct policy_inst *pi, const char *name, uint64_t value)
+static struct conf_key param_key(const struct policy_param *p)
+{
+	return (struct conf_key){ .name = p->name,
+				  .type = conf_type_of(p->unit),
+				  .offset = p->offset,
+				  .min = p->min,
+				  .max = p->max };
+}
+
+/* As conf_bind() does for a file: resex policy-set sets parameters one by one. */
+int policy_param_set(struct policy_inst *pi, const char *name, const json_t *v, char *want,
+		     size_t size)
 {
 	for (const struct policy_param *p = pi->ops->params; p && p->name; p++) {
-		if (strcmp(p->name, name) != 0)
-			continue;
-		/* As conf_bind() does for a file: resex policy-set sets parameters one by one. */
-		if (value < p->min || value > p->max)
-			return -ERANGE;
-		*param_address(pi, p) = value;
-		return 0;
+		const struct conf_key k = param_key(p);
+
+		if (!strcmp(p->name, name))
+			return conf_number(&k, v, param_address(pi, p), want, size) ? -ERANGE : 0;
 	}
 	return -ENOENT;
 }
@@ -90,14 +98,8 @@ static int bind_params(struct policy_inst *pi, const struct conf_doc *d, const c
 	char at[PATH_MAX_SHOWN];
 	size_t n = 0;
 
-	for (const struct policy_param *p = pi->ops->params; p && p->name && n < PARAMS_MAX; p++) {
-		keys[n].name = p->name;
-		keys[n].type = CONF_UINT;
-		keys[n].offset = p->offset;
-		keys[n].min = p->min;
-		keys[n].max = p->max;
-		n++;
-	}
+	for (const struct policy_param *p = pi->ops->params; p && p->name && n < PARAMS_MAX; p++)
+		keys[n++] = param_key(p);
 	if (!params)
 		return 0;
 	join_path(path, "params", at, sizeof(at));

@@ -29,8 +29,13 @@ int policy_check_name(const struct conf_doc *d, const char *path, const char *na
 		      struct conf_error *e);
 /* An instance with the defaults of ops, its state zeroed. 0 or -ENOMEM. */
 int policy_new(struct policy_inst **pi, const struct policy_ops *ops);
-/* Set one parameter. 0, -ENOENT (no such parameter) or -ERANGE. */
-int policy_param_set(struct policy_inst *pi, const char *name, uint64_t value);
+/*
+ * Set one parameter, to a value as in a policy file: a number in the parameter's unit, or one with
+ * a unit, such as "10ms", "5%" or "64KiB". 0; -ENOENT: no such parameter; -ERANGE: want is a
+ * sentence with what it takes.
+ */
+int policy_param_set(struct policy_inst *pi, const char *name, const json_t *v, char *want,
+		     size_t size);
 uint64_t policy_param_get(const struct policy_inst *pi, const struct policy_param *p);
 void policy_free(struct policy_inst *pi); /* NULL is fine */
 

@@ -79,7 +79,7 @@ static const struct conf_key limit_keys[] = {
 static const struct conf_key crosscheck_keys[] = {
 	{ KEY("off", BOOL, off) },
 	{ KEY("window", DURATION, window_ns), .min = 100 * NS_PER_MS, .max = 60 * NS_PER_S },
-	{ KEY("tolerance", UINT, tolerance), .max = 1000 },
+	{ KEY("tolerance", PERMILLE, tolerance), .max = 1000 },
 	{ KEY("floor", RATE, floor), .max = 1ull << 40 },
 	{ 0 },
 };

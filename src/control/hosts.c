@@ -155,9 +155,7 @@ static json_t *shared_guest_row(const struct region_guest *g)
 	put_u(o, "mtus_sent", g->mtus_sent);
 	put_u(o, "mtus_recv", g->mtus_recv);
 	put_u(o, "cpu_ns", g->cpu_ns);
-	json_object_set_new(o, "latency_us",
-			    g->latency_ns ? json_real((double)g->latency_ns / (double)NS_PER_US)
-					  : json_null());
+	json_object_set_new(o, "latency_us", value_us(g->latency_ns, g->latency_ns));
 	put_u(o, "rings", g->rings);
 	put_s(o, "state", guest_state_text(g->flags));
 	put_b(o, "diverges", g->flags & REGION_GUEST_DIVERGES);

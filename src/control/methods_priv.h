@@ -30,6 +30,8 @@ int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)
 
 json_t *value_u(uint64_t v);
 json_t *value_s(const char *v);
+/* A number with at most three decimals. Replies have no others that are not whole. */
+json_t *value_milli(int64_t thousandths);
 json_t *value_resos(struct resos r);
 json_t *value_cap(struct cap c);
 json_t *value_us(uint64_t ns, bool known);

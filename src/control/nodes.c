@@ -47,7 +47,7 @@ static void put_load(json_t *o, const struct load_record *l)
 	for (int i = 0; i < 3; i++)
 		json_object_set_new(o, avg[i],
 				    l->source == LOAD_HV ? json_null()
-							 : json_real(l->load_avg[i] / 1000.0));
+							 : value_milli(l->load_avg[i]));
 	put_u(o, "queued", l->queued);
 	put_u(o, "served", l->served);
 	put_u(o, "latency_ns", l->latency_ns);

@@ -85,45 +85,34 @@ int cmd_policy_show(struct call *c, const json_t *params, json_t **result)
 	return 0;
 }
 
-static const struct policy_param *find_param(const struct policy_ops *ops, const char *name)
-{
-	for (const struct policy_param *p = ops->params; p && p->name; p++)
-		if (!strcmp(p->name, name))
-			return p;
-	return NULL;
-}
-
 /* v may be of any JSON type: it is shown as the client wrote it. */
-static int out_of_range(struct call *c, const struct policy_ops *ops, const struct policy_param *p,
-			const json_t *v)
+static int out_of_range(struct call *c, const struct policy_ops *ops, const char *name,
+			const json_t *v, const char *want)
 {
 	char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
 
-	call_fail(c, RESEX_RANGE,
-		  "%s is %.32s, out of its range: give %llu to %llu (%s), see resex policy-show %s",
-		  p->name, text ? text : "?", (unsigned long long)p->min,
-		  (unsigned long long)p->max, p->unit, ops->name);
+	call_fail(c, RESEX_RANGE, "%s is %.32s, out of its range: %s: see resex policy-show %s",
+		  name, text ? text : "?", want, ops->name);
 	free(text);
 	return c->exit;
 }
 
 static int set_params(struct call *c, struct policy_inst *pi, json_t *obj)
 {
+	char want[256] = "";
 	const char *name;
 	json_t *v;
+	int rc;
 
 	json_object_foreach(obj, name, v) {
-		const struct policy_param *p = find_param(pi->ops, name);
-		/* -1, which is below every range, for all values that are not integers. */
-		json_int_t n = json_is_integer(v) ? json_integer_value(v) : -1;
-
-		if (!p)
+		rc = policy_param_set(pi, name, v, want, sizeof(want));
+		if (rc == -ENOENT)
 			return call_fail(
 				c, RESEX_USAGE,
 				"policy %s has no parameter \"%.64s\": see resex policy-show %s",
 				pi->ops->name, name, pi->ops->name);
-		if (n < 0 || policy_param_set(pi, name, (uint64_t)n))
-			return out_of_range(c, pi->ops, p, v);
+		if (rc)
+			return out_of_range(c, pi->ops, name, v, want);
 	}
 	return 0;
 }

@@ -84,7 +84,11 @@ static char *reply_line(const json_t *id, const char *key, json_t *part)
 		json_decref(root);
 		return NULL;
 	}
-	text = json_dumps(root, JSON_COMPACT);
+	/*
+	 * Of the 17 digits that tell doubles apart the last two are noise, as in
+	 * 0.10000000000000001: with 15 a number of thousandths has its three decimals.
+	 */
+	text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	json_decref(root);
 	if (!text)
 		return NULL;

@@ -43,10 +43,19 @@ json_t *value_s(const char *v)
 	return json_string(text);
 }
 
-/* In Resos, with thousandths: the ledger counts milli-Resos, which operators do not use. */
+/*
+ * All numbers of replies that are not whole are made here: with at most three decimals, which is
+ * what reply_line() then prints.
+ */
+json_t *value_milli(int64_t thousandths)
+{
+	return json_real((double)thousandths / 1000.0);
+}
+
+/* In Resos: the ledger counts milli-Resos, which operators do not use. */
 json_t *value_resos(struct resos r)
 {
-	return json_real((double)r.m / (double)RESO_MILLI);
+	return value_milli(r.m);
 }
 
 /* null is "no cap". */
@@ -58,7 +67,7 @@ json_t *value_cap(struct cap c)
 /* In microseconds, as operators write them; null: unknown. */
 json_t *value_us(uint64_t ns, bool known)
 {
-	return known ? json_real((double)ns / (double)NS_PER_US) : json_null();
+	return known ? value_milli((int64_t)(ns > INT64_MAX ? INT64_MAX : ns)) : json_null();
 }
 
 void put_u(json_t *o, const char *key, uint64_t v)
@@ -127,7 +136,8 @@ void put_account(json_t *o, const struct account *a)
 	put_resos(o, "overdraft", a->overdraft);
 	put_resos(o, "charged_io", a->charged_io);
 	put_resos(o, "charged_cpu", a->charged_cpu);
-	json_object_set_new(o, "rate", json_real((double)a->rate.q16 / 65536.0));
+	/* Rounded: a rate is a multiple of 1/65536. */
+	json_object_set_new(o, "rate", value_milli(((int64_t)a->rate.q16 * 1000 + 32768) / 65536));
 	put_b(o, "late", a->flags & ACCOUNT_LATE);
 }
 

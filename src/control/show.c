@@ -48,10 +48,10 @@ static void put_latency(json_t *o, const struct snap_latency *l)
 	put_us(o, "latency_p99_us", l->p99_ns, l->second_n);
 }
 
-/* In percent, with thousandths. */
+/* In percent. */
 static json_t *value_mpct(uint64_t mpct)
 {
-	return json_real((double)mpct / 1000.0);
+	return value_milli((int64_t)mpct);
 }
 
 /* Of the last whole second of *d; the order is that of brief_columns(). Resos: null, none came. */

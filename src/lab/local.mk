@@ -25,7 +25,7 @@ liblab_a_SOURCES = \
 bin_PROGRAMS += resex-lab
 resex_lab_SOURCES = \
 	include/resex/exit.h \
-	src/cli/table.c src/cli/table.h \
+	src/cli/quantity.c src/cli/quantity.h src/cli/table.c src/cli/table.h \
 	src/lab/lab_cmd.c src/lab/lab_cmd.h \
 	src/lab/load_cmd.h \
 	src/lab/load_figures.c \

@@ -31,7 +31,7 @@ static const struct conf_key event_keys[] = {
 	{ KEY("at", DURATION, at), .max = SCENARIO_NS_MAX, .required = 1 },
 	{ KEY("do", ENUM, what), .names = scenario_do_names, .required = 1 },
 	{ KEY("guest", STRING, guest), .min = 1, .max = FLOW_NAME_MAX - 1 },
-	{ KEY("cap", UINT, cap), .max = 51200 },
+	{ KEY("cap", PERCENT, cap), .max = 51200 },
 	{ 0 },
 };
 #undef KEY

@@ -2,7 +2,7 @@
 bin_PROGRAMS += resex-peek
 resex_peek_SOURCES = \
 	include/resex/exit.h \
-	src/cli/table.c src/cli/table.h \
+	src/cli/quantity.c src/cli/quantity.h src/cli/table.c src/cli/table.h \
 	src/peek/main.c \
 	src/peek/options.c \
 	src/peek/peek.h \

@@ -160,11 +160,10 @@ static int fail_syntax(struct conf_error *e, const char *name, const json_error_
 		       je->text);
 }
 
-/* Refuse what jansson accepts: a NUL behind a number, and nesting of any depth. */
-static int check_text(const char *name, const char *text, size_t len, struct conf_error *e)
+/* Refuse a NUL, which jansson accepts behind a number. In comments, too: no editor writes one. */
+static int check_bytes(const char *name, const char *text, size_t len, struct conf_error *e)
 {
 	const char *nul = memchr(text, '\0', len);
-	size_t deep = conf_too_deep(text, len);
 	int line, column;
 
 	if (nul) {
@@ -172,25 +171,44 @@ static int check_text(const char *name, const char *text, size_t len, struct con
 		return fail_at(-EINVAL, e, name, line, column,
 			       "not valid JSON, this is a NUL byte: remove it");
 	}
-	if (deep < len) {
-		conf_line_column(text, deep, &line, &column);
-		return fail_at(-EINVAL, e, name, line, column,
+	return 0;
+}
+
+/* Refuse nesting of any depth, which jansson accepts. */
+static int check_depth(const struct conf_doc *d, struct conf_error *e)
+{
+	size_t deep = conf_too_deep(d->text, d->len);
+	int line, column;
+
+	if (deep < d->len) {
+		conf_line_column(d->text, deep, &line, &column);
+		return fail_at(-EINVAL, e, d->file, line, column,
 			       "nested over %d deep: no file of ResEx needs that, correct it",
 			       CONF_DEPTH_MAX);
 	}
 	return 0;
 }
 
-int conf_parse(struct conf_doc *d, const char *name, const char *text, size_t len,
-	       struct conf_error *e)
-{
-	return conf_parse_long(d, name, text, len, CONF_BYTES_MAX, e);
-}
-
-int conf_parse_long(struct conf_doc *d, const char *name, const char *text, size_t len, size_t max,
-		    struct conf_error *e)
+/* Parse d->text, which has no comments. */
+static int parse_text(struct conf_doc *d, struct conf_error *e)
 {
 	json_error_t je;
+	/* Before jansson, whose recursion the nesting of a hostile text would drive. */
+	int ret = check_depth(d, e);
+
+	if (ret)
+		return ret;
+	/*
+	 * JSON lets a key be repeated, and then the last one counts: an operator would never see
+	 * why the first has no effect.
+	 */
+	d->root = json_loadb(d->text, d->len, JSON_REJECT_DUPLICATES, &je);
+	return d->root ? 0 : fail_syntax(e, d->file, &je);
+}
+
+static int parse(struct conf_doc *d, const char *name, const char *text, size_t len, size_t max,
+		 bool comments, struct conf_error *e)
+{
 	int ret;
 
 	memset(d, 0, sizeof(*d));
@@ -198,19 +216,9 @@ int conf_parse_long(struct conf_doc *d, const char *name, const char *text, size
 	if (len > max)
 		return fail_at(-EFBIG, e, name, 0, 0,
 			       "%zu bytes are too many: at most %zu are read", len, max);
-	/* Before jansson, whose recursion the nesting of a hostile text would drive. */
-	ret = check_text(name, text, len, e);
+	ret = check_bytes(name, text, len, e);
 	if (ret)
 		return ret;
-
-	/*
-	 * JSON lets a key be repeated, and then the last one counts: an operator would never see
-	 * why the first has no effect.
-	 */
-	d->root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &je);
-	if (!d->root)
-		return fail_syntax(e, name, &je);
-	d->len = len;
 	/*
 	 * Kept because errors are found after parsing too, and jansson knows no places of values.
 	 */
@@ -221,8 +229,24 @@ int conf_parse_long(struct conf_doc *d, const char *name, const char *text, size
 		return fail_at(-ENOMEM, e, name, 0, 0, "no memory to read it: free some");
 	}
 	memcpy(d->text, text, len);
-	d->text[len] = '\0';
-	return 0;
+	d->len = comments ? conf_cut_comments(d->text, len) : len;
+	d->text[d->len] = '\0';
+	ret = parse_text(d, e);
+	if (ret)
+		conf_free(d);
+	return ret;
+}
+
+int conf_parse(struct conf_doc *d, const char *name, const char *text, size_t len,
+	       struct conf_error *e)
+{
+	return parse(d, name, text, len, CONF_BYTES_MAX, true, e);
+}
+
+int conf_parse_long(struct conf_doc *d, const char *name, const char *text, size_t len, size_t max,
+		    struct conf_error *e)
+{
+	return parse(d, name, text, len, max, false, e);
 }
 
 int conf_load(struct conf_doc *d, const char *file, struct conf_error *e)

@@ -40,19 +40,22 @@ enum resex_exit conf_exit(int rc);
 
 struct conf_doc {
 	json_t *root;
-	char *text;
+	char *text; /* without comments; every place is that of the file */
 	size_t len;
 	char *file; /* name for messages */
 };
 
 /*
+ * Comments are taken out: from // to the end of the line, and lines whose first character that is
+ * no blank is a #. In a string both are text.
+ *
  * 0; -ENOENT, -EACCES, ... from the file; -EINVAL: not a regular file, syntax,
  * nesting; -EFBIG. On error e is filled and d is empty (conf_free may be called).
  */
 int conf_load(struct conf_doc *d, const char *file, struct conf_error *e);
 int conf_parse(struct conf_doc *d, const char *name, const char *text, size_t len,
 	       struct conf_error *e);
-/* The same of a text of up to max bytes, which is no file. */
+/* The same of a text of up to max bytes, which is no file, and may have no comments. */
 int conf_parse_long(struct conf_doc *d, const char *name, const char *text, size_t len, size_t max,
 		    struct conf_error *e);
 void conf_free(struct conf_doc *d);
@@ -71,6 +74,15 @@ enum conf_type {
 	 */
 	CONF_RATE,
 	CONF_SIZE, /* uint64_t bytes, min..max: an integer, or as "64KiB": B, kB, KiB, ... GiB */
+	CONF_NS,   /* uint64_t ns, min..max: an integer, or as CONF_DURATION */
+	/*
+	 * uint64_t, min..max: an integer in the unit of the type, or a percentage, as "5%" or
+	 * "5 %". Units are percents, 1/1000 (so "2.5%" has one decimal at most), and 1/1000 of a
+	 * percent (up to three).
+	 */
+	CONF_PERCENT,
+	CONF_PERMILLE,
+	CONF_MPCT,
 };
 
 struct conf_key {
@@ -99,6 +111,16 @@ struct conf_key {
 int conf_bind(const struct conf_doc *d, const char *path, const json_t *obj,
 	      const struct conf_key *keys, const char *const *also, void *out,
 	      struct conf_error *e);
+
+/*
+ * The value v of k, whose name and offset do not matter, outside of a document. 0, or -EINVAL: then
+ * want is a sentence with what k takes, as conf_bind() says it.
+ */
+int conf_number(const struct conf_key *k, const json_t *v, uint64_t *out, char *want, size_t size);
+/* The type of numbers that are counted in unit: ns, bytes, permille, mpct; of others CONF_UINT. */
+enum conf_type conf_type_of(const char *unit);
+/* v as a file has it, such as "10ms", "64KiB" or "2.5%"; of types without units the number. */
+void conf_text(enum conf_type type, uint64_t v, char *buf, size_t size);
 
 /*
  * Fill e for the value at path (as "links[0].rate"; of a path that does not exist,

@@ -14,6 +14,12 @@
 
 enum { CONF_DEPTH_MAX = 32 };
 
+/*
+ * Take comments out of text: its new length. What is left keeps its line and column, since a
+ * comment is the last of its line, whose end stays.
+ */
+size_t conf_cut_comments(char *text, size_t len);
+
 /* Offset of the first bracket nested deeper than CONF_DEPTH_MAX, or len. */
 size_t conf_too_deep(const char *text, size_t len);
 

@@ -44,6 +44,40 @@ static void skip_string(struct cursor *c)
 	c->at++;
 }
 
+/* Behind the string that begins at text[at]; or its line's end, which no string may hold. */
+static size_t end_of_string(const char *text, size_t len, size_t at)
+{
+	for (at++; at < len && text[at] != '"' && text[at] != '\n'; at++)
+		if (text[at] == '\\' && at + 1 < len && text[at + 1] != '\n')
+			at++;
+	return at < len && text[at] == '"' ? at + 1 : at;
+}
+
+size_t conf_cut_comments(char *text, size_t len)
+{
+	bool begun = false; /* the line has something that is no blank */
+	size_t n = 0, at = 0;
+
+	while (at < len) {
+		size_t from = at;
+
+		if ((text[at] == '#' && !begun) ||
+		    (text[at] == '/' && at + 1 < len && text[at + 1] == '/')) {
+			while (at < len && text[at] != '\n')
+				at++;
+			continue;
+		}
+		if (text[at] == '\n')
+			begun = false;
+		else if (!strchr(" \t\r", text[at]))
+			begun = true;
+		at = text[at] == '"' ? end_of_string(text, len, at) : at + 1;
+		memmove(text + n, text + from, at - from);
+		n += at - from;
+	}
+	return n;
+}
+
 static bool opens(char b)
 {
 	return b == '{' || b == '[';

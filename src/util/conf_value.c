@@ -5,6 +5,7 @@
  *
  * Strictly: "10 ms", "10MS" and 10.0 are errors, not guesses. A figure that was
  * read otherwise than it was meant would cap guests wrongly without any message.
+ * Only before a percent sign may a blank stand, since many languages write it there.
  */
 #include "src/util/conf_parts.h"
 
@@ -59,6 +60,15 @@ static const struct unit sizes[] = {
 	{ NULL, 0, 0 },
 };
 
+/* -EINVAL: the number would be too large. */
+static int add_digit(uint64_t *n, char digit)
+{
+	return __builtin_mul_overflow(*n, 10u, n) ||
+			       __builtin_add_overflow(*n, (uint64_t)(digit - '0'), n)
+		       ? -EINVAL
+		       : 0;
+}
+
 /* "10ms": digits, then exactly one of the units. */
 static int read_unit(const struct unit *units, const char *s, uint64_t *out)
 {
@@ -67,8 +77,7 @@ static int read_unit(const struct unit *units, const char *s, uint64_t *out)
 	if (!isdigit((unsigned char)*s))
 		return -EINVAL;
 	for (; isdigit((unsigned char)*s); s++)
-		if (__builtin_mul_overflow(n, 10u, &n) ||
-		    __builtin_add_overflow(n, (uint64_t)(*s - '0'), &n))
+		if (add_digit(&n, *s))
 			return -EINVAL;
 
 	for (const struct unit *u = units; u->name; u++) {
@@ -92,6 +101,60 @@ static void show_unit(const struct unit *units, uint64_t v, char *buf, size_t si
 	while (v % u->times)
 		u++;
 	snprintf(buf, size, "%" PRIu64 "%s", v / u->times, u->name);
+}
+
+/* How many decimals of a percentage a type holds; -1: it is none. */
+static int percent_decimals(enum conf_type type)
+{
+	switch (type) {
+	case CONF_PERCENT:
+		return 0;
+	case CONF_PERMILLE:
+		return 1;
+	case CONF_MPCT:
+		return 3;
+	default:
+		return -1;
+	}
+}
+
+/* "2.5%", in units of the last of decimals. */
+static int read_percent(const char *s, int decimals, uint64_t *out)
+{
+	const char *point = NULL;
+	uint64_t n = 0;
+
+	if (!isdigit((unsigned char)*s))
+		return -EINVAL;
+	for (; isdigit((unsigned char)*s) || (*s == '.' && !point); s++) {
+		if (*s == '.')
+			point = s;
+		else if ((point && s - point > decimals) || add_digit(&n, *s))
+			return -EINVAL;
+	}
+	if (point && s == point + 1) /* "5.%" */
+		return -EINVAL;
+	for (long have = point ? s - point - 1 : 0; have < decimals; have++)
+		if (add_digit(&n, '0'))
+			return -EINVAL;
+	if (strcmp(*s == ' ' ? s + 1 : s, "%") != 0)
+		return -EINVAL;
+	*out = n;
+	return 0;
+}
+
+static void show_percent(int decimals, uint64_t v, char *buf, size_t size)
+{
+	uint64_t one = 1, rest;
+
+	for (int i = 0; i < decimals; i++)
+		one *= 10;
+	for (rest = v % one; rest && rest % 10 == 0; rest /= 10)
+		decimals--;
+	if (rest)
+		snprintf(buf, size, "%" PRIu64 ".%0*" PRIu64 "%%", v / one, decimals, rest);
+	else
+		snprintf(buf, size, "%" PRIu64 "%%", v / one);
 }
 
 static int read_integer(const json_t *v, uint64_t *out)
@@ -160,6 +223,19 @@ static int read_number(const struct conf_key *k, const struct unit *units, bool 
 	return 0;
 }
 
+/* A percentage, or an integer in the unit of k. */
+static int read_share(const struct conf_key *k, const json_t *v, uint64_t *out)
+{
+	const char *s = json_string_value(v);
+	uint64_t u = 0;
+
+	if ((s ? read_percent(s, percent_decimals(k->type), &u) : read_integer(v, &u)) ||
+	    !in_range(k, u))
+		return -EINVAL;
+	*out = u;
+	return 0;
+}
+
 int conf_read(const struct conf_key *k, const json_t *v, struct conf_value *out)
 {
 	switch (k->type) {
@@ -185,8 +261,56 @@ int conf_read(const struct conf_key *k, const json_t *v, struct conf_value *out)
 		return read_number(k, rates, true, v, &out->u);
 	case CONF_SIZE:
 		return read_number(k, sizes, true, v, &out->u);
+	case CONF_NS:
+		return read_number(k, durations, true, v, &out->u);
+	case CONF_PERCENT:
+	case CONF_PERMILLE:
+	case CONF_MPCT:
+		return read_share(k, v, &out->u);
 	}
 	return -EINVAL;
+}
+
+int conf_number(const struct conf_key *k, const json_t *v, uint64_t *out, char *want, size_t size)
+{
+	struct conf_value value;
+
+	if (conf_read(k, v, &value)) {
+		conf_want(k, want, size);
+		return -EINVAL;
+	}
+	*out = value.u;
+	return 0;
+}
+
+enum conf_type conf_type_of(const char *unit)
+{
+	static const struct {
+		const char *unit;
+		enum conf_type type;
+	} types[] = { { "ns", CONF_NS },
+		      { "bytes", CONF_SIZE },
+		      { "permille", CONF_PERMILLE },
+		      { "mpct", CONF_MPCT } };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(types[i].unit, unit))
+			return types[i].type;
+	return CONF_UINT;
+}
+
+void conf_text(enum conf_type type, uint64_t v, char *buf, size_t size)
+{
+	if (percent_decimals(type) >= 0)
+		show_percent(percent_decimals(type), v, buf, size);
+	else if (type == CONF_DURATION || type == CONF_NS)
+		show_unit(durations, v, buf, size);
+	else if (type == CONF_RATE && v)
+		show_unit(rates, v, buf, size);
+	else if (type == CONF_SIZE && v)
+		show_unit(sizes, v, buf, size);
+	else
+		snprintf(buf, size, "%" PRIu64, v);
 }
 
 void conf_store(const struct conf_key *k, const struct conf_value *v, void *out)
@@ -211,6 +335,10 @@ void conf_store(const struct conf_key *k, const struct conf_value *v, void *out)
 	case CONF_DURATION: /* int64_t: conf_read keeps it below 2^63 */
 	case CONF_RATE:
 	case CONF_SIZE:
+	case CONF_NS:
+	case CONF_PERCENT:
+	case CONF_PERMILLE:
+	case CONF_MPCT:
 		memcpy(at, &v->u, sizeof(v->u));
 		break;
 	}
@@ -264,6 +392,25 @@ static void want_unit(const struct conf_key *k, const struct unit *units, const 
 	snprintf(buf, size, "write a %s such as \"%s\", from %s to %s", what, example, low, high);
 }
 
+/* The whole numbers are in a unit that the key's page has; for caps it is the percent. */
+static void want_share(const struct conf_key *k, char *buf, size_t size)
+{
+	static const char *const units[] = { [CONF_PERCENT] = "",
+					     [CONF_PERMILLE] = " (1/1000)",
+					     [CONF_MPCT] = " (1/1000 of a percent)" };
+	const int decimals = percent_decimals(k->type);
+	char low[32], high[32];
+	uint64_t u = 0;
+
+	show_percent(decimals, k->min, low, sizeof(low));
+	show_percent(decimals, k->max, high, sizeof(high));
+	snprintf(buf, size,
+		 "write a percentage such as \"%s\", from %s to %s, or a whole number from %" PRIu64
+		 " to %" PRIu64 "%s",
+		 !read_percent("10%", decimals, &u) && in_range(k, u) ? "10%" : high, low, high,
+		 k->min, k->max, units[k->type]);
+}
+
 void conf_want(const struct conf_key *k, char *buf, size_t size)
 {
 	switch (k->type) {
@@ -299,6 +446,15 @@ void conf_want(const struct conf_key *k, char *buf, size_t size)
 		break;
 	case CONF_SIZE:
 		want_unit(k, sizes, "size", "64KiB", buf, size);
+		break;
+	case CONF_NS:
+		want_unit(k, durations, "duration", "10ms", buf, size);
+		conf_append(buf, size, ", or a whole number of ns");
+		break;
+	case CONF_PERCENT:
+	case CONF_PERMILLE:
+	case CONF_MPCT:
+		want_share(k, buf, size);
 		break;
 	}
 }

@@ -253,15 +253,17 @@ that 'list has rates' until_says '^bulk +2 +[0-9.]+ +[0-9.]+ +[0-9]+ +[0-9.]+ +[
 that '80 columns in a pipe' test "$(env -u COLUMNS "$dir/resex" -s "$dir/sock" list | awk 'length > 80' | wc -l)" = 0
 fails 2 resex 'all-hosts shows totals: leave out --totals' resex list --totals --all-hosts
 good info '^hypervisor +sim$' resex info
+good 'its durations' '^epoch +1s$' resex info
+good 'its rates' '^sim0 +1.07GB/s ' resex info
 good guest-show '^name +bulk$' resex guest-show bulk
 good 'guest-show by id' '^name +server$' resex guest-show 1
 that 'bulk is capped in the end' bulk_capped
 good ring-list '^bulk \(domain 2\): attached$' resex ring-list
 good 'ring-list of one' ' SQ ' resex ring-list server
 good policy-list '^freemarket +yes ' resex policy-list
-good policy-show '^step +10000000 ' resex policy-show
+good policy-show '^step +10ms +10ms +100us +1s +ns ' resex policy-show
 good 'policy-show of another' '^null: ' resex policy-show null
-good cap-list '^bulk +2 ' resex cap-list
+good cap-list '^bulk +2 +([0-9]+%|-) +([0-9]+%|-) ' resex cap-list
 good why '^bulk: .*[0-9]+ of [0-9]+ Resos|^bulk: lowest cap' resex why
 good 'why one' '^server: no cap' resex why server
 good events ' bulk +registry +attached$' resex events
@@ -325,14 +327,15 @@ fails 2 resex '--file needs a value' resex policy-set --file
 fails 2 resex '--file needs a value: see resex policy-set --help' resex policy-set --file=
 fails 2 resex '-f needs a value: see resex policy-set --help' resex policy-set -f ''
 fails 2 resex '--socket needs a value: see resex --help' "$dir/resex" --socket= list
-fails 2 resex '"low" is not NAME=NUMBER' resex policy-set freemarket low
-fails 2 resex 'NAME=NUMBER' resex policy-set freemarket low=
-fails 2 resex 'NAME=NUMBER' resex policy-set freemarket =5
-fails 2 resex 'NAME=NUMBER' resex policy-set freemarket low=-5
-fails 2 resex 'low=5x' resex policy-set freemarket low=5x
+fails 2 resex '"low" is not NAME=VALUE' resex policy-set freemarket low
+fails 2 resex 'NAME=VALUE' resex policy-set freemarket low=
+fails 2 resex 'NAME=VALUE' resex policy-set freemarket =5
+fails 2 resex 'NAME=VALUE' resex policy-set freemarket low=-5
+fails 6 resex 'low is "5x", out of its range: write a percentage such as "10%"' resex policy-set freemarket low=5x
+fails 6 resex 'step is "5%", out of its range: write a duration .* from 100us to 1s' resex policy-set freemarket step=5%
 fails 2 resex '"low" is given twice: give it once: see resex policy-set --help' resex policy-set freemarket low=5 low=6
 fails 2 resex '"low" is given twice' resex policy-set freemarket low=5 step=1000000 low=5
-fails 2 resex '"null" is not NAME=NUMBER, and --file already names the policy' resex policy-set null -f "$dir/policy.json"
+fails 2 resex '"null" is not NAME=VALUE, and --file already names the policy' resex policy-set null -f "$dir/policy.json"
 fails 2 resex 'no parameter "lo"' resex policy-set freemarket lo=5
 fails 5 resex 'no policy "dear"' resex policy-set dear
 fails 5 resex 'no policy "dear"' resex policy-show dear
@@ -350,7 +353,7 @@ fails 2 resex '"max_cap" is given twice: give it once: see resex guest-set --hel
 fails 2 resex '"sla.base" is given twice' resex guest-set bulk sla.base=230us sla.base_io=130us sla.base=240us
 fails 2 resex '"sla.base" is given twice' resex guest-set bulk sla=1 sla.base=240us
 fails 2 resex '"sla" is given twice' resex guest-set bulk sla.base=240us sla=1
-that 'nothing is changed by them' bash -c "! '$dir/resex' -s '$dir/sock' guest-show bulk | grep -qE '^(highest cap .* [12]0|promised .* 2[34]0)$'"
+that 'nothing is changed by them' bash -c "! '$dir/resex' -s '$dir/sock' guest-show bulk | grep -qE '^(highest cap +[12]0%|promised +2[34]0us)$'"
 fails 3 resex 'no guest "nobody"' resex guest-set nobody weight=5
 fails 6 resex 'weight is 0: write a whole number from 1 to 65535' resex guest-set bulk weight=0
 fails 6 resex 'weight is "99999999999999999999": ' resex guest-set bulk weight=99999999999999999999
@@ -372,11 +375,10 @@ fails 5 resex "$dir/other.json:1:13: .*no policy \"dear\"" resex policy-check "$
 printf '{ "policy": "freemarket", "params": { "low": 7 } }\n' >"$dir/other.json"
 good 'policy-check' "^$dir/other.json: good: policy freemarket$" resex policy-check "$dir/other.json"
 json 'policy-check -j' resex policy-check -j "$dir/other.json"
-that 'policy-check puts nothing in force' bash -c "! '$dir/resex' -s '$dir/sock' policy-show | grep -Eq '^low +7 '"
+that 'policy-check puts nothing in force' bash -c "! '$dir/resex' -s '$dir/sock' policy-show | grep -Eq '^low +0.7% '"
 fails 1 resex 'output: No space left' bash -c "timeout 5 '$dir/resex' -s '$dir/sock' events -f >/dev/full"
 fails 1 resex 'output: No space left' bash -c "'$dir/resex' -s '$dir/sock' list >/dev/full"
 
-fails 2 resex 'low=5x.*whole number' resex policy-set freemarket low=5x
 fails 2 resex 'unknown option "--nosuch": see resex list --help' resex list --nosuch
 fails 2 resex '-n takes a number' resex events -n 99999999999999999999999
 fails 2 resex 'cap-release: exactly one guest is required' resex cap-release --undo
@@ -389,9 +391,9 @@ fails 2 resex 'is not in UTF-8' resex policy-set $'\xff'
 fails 2 resex 'is not in UTF-8' resex guest-set bulk $'link=\xff'
 fails 2 resex 'is not in UTF-8' resex events $'\xff'
 printf '{ "policy": "freemarket", "params": { "low": 250 } }\n' >"$dir/"$'p\xe9.json'
-good 'a file whose name is not UTF-8' '^low +250 ' resex policy-set --file "$dir/"$'p\xe9.json'
-good 'by --file=' '^low +250 ' resex policy-set --file="$dir/"$'p\xe9.json'
-good 'its parameters before it' '^low +251 ' resex policy-set low=251 -f "$dir/"$'p\xe9.json'
+good 'a file whose name is not UTF-8' '^low +25% ' resex policy-set --file "$dir/"$'p\xe9.json'
+good 'by --file=' '^low +25% ' resex policy-set --file="$dir/"$'p\xe9.json'
+good 'its parameters before it' '^low +25.1% ' resex policy-set low=251 -f "$dir/"$'p\xe9.json'
 good 'such a file checked' 'good' resex policy-check "$dir/"$'p\xe9.json'
 printf '{ "policy": "freemarket", "params": { "low": 1001 } }\n' >"$dir/"$'p\xe9.json'
 fails 4 resex 'p\\xe9.json:1:46: low is 1001' resex policy-set --file "$dir/"$'p\xe9.json'
@@ -409,9 +411,11 @@ python3 -c 'print("{ \"policy\": \"freemarket\"" + " " * 60000 + "}")' >"$dir/lo
 good 'a file of 60 KB' 'good' resex policy-check "$dir/long.json"
 
 good policy-set '^null \(active\)' resex policy-set null
-good 'policy-set with a parameter' '^low +250 ' resex policy-set freemarket low=250
+good 'policy-set with a parameter' '^low +25% ' resex policy-set freemarket low=250
+good 'policy-set with units' '^step +20ms ' resex policy-set freemarket step=20ms low=5% 'min_cap=2.5 %'
+that 'as numbers in JSON' bash -c "'$dir/resex' -s '$dir/sock' -j policy-show | grep -q '\"value\": 2500,'"
 printf '{ "policy": "freemarket", "params": { "low": 300 } }\n' >"$dir/policy.json"
-good 'policy-set --file, by a relative name' '^low +300 ' bash -c "cd '$dir' && ./resex -s sock policy-set -f policy.json"
+good 'policy-set --file, by a relative name' '^low +30% ' bash -c "cd '$dir' && ./resex -s sock policy-set -f policy.json"
 json 'policy-set -j' resex -j policy-set freemarket
 good cap-release ' released ' resex cap-release bulk
 good 'why a released one' 'released by cap-release' resex why bulk
@@ -421,16 +425,16 @@ good 'cap-release --undo' ' managed ' resex cap-release --undo bulk
 json 'cap-release -j' resex cap-release --undo -j bulk
 
 good guest-set '^weight +512$' resex guest-set bulk weight=512 max_cap=50 exempt=false
-good 'its highest cap is in force, whatever the policy' '^highest cap \(%\) +50$' resex guest-show bulk
-good 'guest-set of what is promised' '^promised \(us\) +230$' \
+good 'its highest cap is in force, whatever the policy' '^highest cap +50%$' resex guest-show bulk
+good 'guest-set of what is promised' '^promised +230us$' \
 	resex guest-set bulk sla.tolerance=30 sla.base=230us sla.base_io=130us sla.base_deviation=2us
-good 'a highest cap above what its VCPU can use' '^max_cap=101 limits nothing now: 100 percent is all ' \
+good 'a highest cap above what its VCPU can use' '^max_cap=101% limits nothing now: 100% is all ' \
 	resex guest-set bulk max_cap=101
-good 'guest-show says so, too' '^max_cap=101 limits nothing now' resex guest-show bulk
+good 'guest-show says so, too' '^max_cap=101% limits nothing now: 100% is' resex guest-show bulk
 resex guest-set bulk max_cap=100 >/dev/null
 that 'what its VCPU can use is not above it' bash -c "! '$dir/resex' -s '$dir/sock' guest-show bulk | grep -q 'limits nothing'"
 json 'guest-set -j' resex guest-set -j bulk weight=256 max_cap=0
-good 'a server tells its latencies' '^  mean \(us\) +[1-9]' resex guest-show server
+good 'a server tells its latencies' '^  mean +[1-9][0-9.]*[um]s$' resex guest-show server
 good pause '^bulk .* observed ' resex pause bulk
 good 'pause of all' '^server .* observed ' resex pause
 good 'why, when paused' '^bulk: paused: ' resex why bulk
@@ -584,7 +588,7 @@ kill -HUP "$daemon"
 that 'another policy is put in force' in_log 'reload: configuration read again, policy null$'
 good 'by SIGHUP' '^null +yes ' resex policy-list
 that 'a shorter window holds' \
-	until_says '^  sim: sent [1-9][0-9]* bytes/s, explained [1-9][0-9]*, unexplained [0-9]+$' resex ring-list bulk
+	until_says '^  sim: sent [1-9][0-9.]*[kMG]B/s, explained [1-9][0-9.]*[kMG]B/s, unexplained [0-9.]+[kMG]?B/s$' resex ring-list bulk
 config '"crosscheck": { "off": true }'
 kill -HUP "$daemon"
 that 'the cross-check is turned off' until_says '^cross-check +no$' resex info

@@ -205,7 +205,7 @@ for n in 1 2 3; do
 	done
 done
 good 'host-list' '^cluster test over shm, view [0-9]+$' resex 1 host-list
-good 'itself' '^xen1 +1 +self +yes +[0-9]+ +[1-9][0-9]* +[0-9]+ +2 +freemarket ' resex 1 host-list
+good 'itself' '^xen1 +1 +self +yes +[0-9.]+m?s +[1-9][0-9]* +[0-9]+ +2 +freemarket ' resex 1 host-list
 good 'one that never came' '^xen4 +4 +down +yes +- .*not seen yet: its resexd does not run' resex 1 host-list
 good 'what is simulated says so' '^xen2: SIMULATED: none of its guests' resex 1 host-list
 good 'list --all-hosts' '^xen2 +bulk +2 +1 +256 ' resex 1 list --all-hosts
@@ -511,7 +511,7 @@ fails 2 resex 'there is no node "n9": see resex node-list' resex 1 move n9 mail
 fails 2 resex 'move: exactly one node and one service are required' resex 1 move n3
 that 'it is in the history' until_says ' n3 +web +mail +order +moved ' resex 2 history
 that 'with all that is known of it' until_says '^fence of to.s lock +[0-9]+\.[0-9]+$' resex 2 history -v
-good 'also of its phases' '^locks released +[0-9.]+$' resex 2 history -v
+good 'also of its phases' '^locks released +[0-9.]+[mu]?s$' resex 2 history -v
 good 'and who decided' '^by +operator$' resex 2 history --verbose mail
 not_wide() { resex 2 history -v | awk 'length > 80 { exit 1 }'; }
 that 'in 80 columns' not_wide

@@ -37,9 +37,10 @@ CONF = {
     "missing": '{"links": [{}, {"name": ""}, {"name": "1234567"}]}',
     "paths": '{"a": {"b": [1, {"c": "d"}]}, "a.b": 2, "x": "a.b[1].c"}', "path_gone": '{"a": [1, 2], "x": "a[7].b.c"}',
     "utf8": '{"\u00e9\u00e8": "\\u00e9", "links": [{"name": "\u20ac", "rate": "x"}]}',
-    "syntax": '{"weight": 1,, }',
-    "deep": "[" * 33 + "]" * 33,
-    "twice": '{"weight": 1, "weight": 2}',
+    "comments": '// a { [ "\n # b\n{ "weight": 1, // c\n"policy": "http://x", "x": "#"//\n}#',
+    "percents": '{"percent": "35 %", "permille": "2.5%", "mpct": "99.999%", "ns": "10ms"}',
+    "no_percents": '{"percent": "2.5%", "permille": "5.%", "mpct": "1.0001%", "ns": "5%"}',
+    "syntax": '{"weight": 1,, }', "deep": "[" * 33 + "]" * 33, "twice": '{"weight": 1, "weight": 2}',
     "long": '{"policy": "%s", "%s": 1}' % ("y" * 300, "z" * 300),
 }
 

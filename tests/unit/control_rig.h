@@ -69,6 +69,31 @@ static inline json_t *params_of(const char *text)
 	return json_loads(buf, 0, NULL);
 }
 
+/* resex-control(7): in the bytes that a client gets, no number has more than three decimals. */
+static inline void assert_three_decimals(const char *line)
+{
+	bool string = false;
+
+	for (const char *p = line; *p; p++) {
+		if (string && *p == '\\')
+			p++;
+		else if (*p == '"')
+			string = !string;
+		else if (!string && *p == '.' && strspn(p + 1, "0123456789") > 3)
+			fail_msg("more than three decimals: %.*s", 60,
+				 p - (p - line < 30 ? p - line : 30));
+	}
+}
+
+static inline void assert_reply_is_short(json_t *result)
+{
+	char *line = reply_result(NULL, json_incref(result));
+
+	assert_non_null(line);
+	assert_three_decimals(line);
+	free(line);
+}
+
 static inline struct answer ask_as(struct guests_rig *g, bool root, const char *method,
 				   const char *params)
 {
@@ -100,6 +125,7 @@ static inline struct answer ask_as(struct guests_rig *g, bool root, const char *
 		assert_true(a.error.text[0] && !strchr(a.error.text, '\n'));
 	} else {
 		assert_non_null(a.result);
+		assert_reply_is_short(a.result);
 	}
 	return a;
 }

@@ -45,7 +45,7 @@ tests_unit_test_log_SOURCES = tests/unit/test_log.c
 tests_unit_test_log_LDADD = libutil.a $(UNIT_LIBS)
 tests_unit_test_netlink_SOURCES = tests/unit/test_netlink.c tests/unit/prop.h
 tests_unit_test_netlink_LDADD = libutil.a $(UNIT_LIBS)
-tests_unit_test_table_SOURCES = tests/unit/test_table.c tests/unit/prop.h src/cli/table.c src/cli/table.h
+tests_unit_test_table_SOURCES = tests/unit/test_table.c tests/unit/prop.h src/cli/quantity.c src/cli/quantity.h src/cli/table.c src/cli/table.h
 tests_unit_test_table_LDADD = libutil.a $(UNIT_LIBS) $(JANSSON_LIBS) -lm
 endif
 
@@ -73,7 +73,7 @@ tests_unit_test_ioshares_rate_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_ioshares_loop_SOURCES = tests/unit/test_ioshares_loop.c $(IOSHARES_RIG)
 tests_unit_test_ioshares_loop_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_policy_files_SOURCES = tests/unit/test_policy_files.c
-tests_unit_test_policy_files_LDADD = libpolicies.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
+tests_unit_test_policy_files_LDADD = libpolicies.a libutil.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
 endif
 
 if CMOCKA

@@ -17,6 +17,7 @@ struct thing {
 	uint32_t colour;
 	int64_t period;
 	uint64_t rate, size;
+	uint64_t percent, permille, mpct, ns;
 	uint8_t guard[16];
 };
 
@@ -30,6 +31,10 @@ static const struct conf_key keys[] = {
 	{ "period", CONF_DURATION, offsetof(struct thing, period), 1000000, 1000000000, NULL, 0 },
 	{ "rate", CONF_RATE, offsetof(struct thing, rate), 1, 1ULL << 40, NULL, 0 },
 	{ "size", CONF_SIZE, offsetof(struct thing, size), 1, 16 << 20, NULL, 0 },
+	{ "percent", CONF_PERCENT, offsetof(struct thing, percent), 1, 400, NULL, 0 },
+	{ "permille", CONF_PERMILLE, offsetof(struct thing, permille), 0, 1000, NULL, 0 },
+	{ "mpct", CONF_MPCT, offsetof(struct thing, mpct), 1000, 100000, NULL, 0 },
+	{ "ns", CONF_NS, offsetof(struct thing, ns), 100000, 1000000000, NULL, 0 },
 	{ NULL, CONF_BOOL, 0, 0, 0, NULL, 0 },
 };
 
@@ -139,6 +144,82 @@ TEST(bind__durations_rates_and_sizes__in_every_unit)
 	assert_int_equal(bound("{\"size\": 4096}").size, 4096);
 }
 
+TEST(bind__percentages__with_a_sign_or_as_a_number_of_the_unit)
+{
+	assert_int_equal(bound("{\"percent\": 35}").percent, 35);
+	assert_int_equal(bound("{\"percent\": \"35%\"}").percent, 35);
+	assert_int_equal(bound("{\"percent\": \"35 %\"}").percent, 35);
+	assert_int_equal(bound("{\"percent\": \"400%\"}").percent, 400);
+	assert_int_equal(bound("{\"permille\": 50}").permille, 50);
+	assert_int_equal(bound("{\"permille\": \"5%\"}").permille, 50);
+	assert_int_equal(bound("{\"permille\": \"5.0 %\"}").permille, 50);
+	assert_int_equal(bound("{\"permille\": \"0.1%\"}").permille, 1);
+	assert_int_equal(bound("{\"permille\": \"100%\"}").permille, 1000);
+	assert_int_equal(bound("{\"permille\": \"0%\"}").permille, 0);
+	assert_int_equal(bound("{\"mpct\": 1000}").mpct, 1000);
+	assert_int_equal(bound("{\"mpct\": \"1%\"}").mpct, 1000);
+	assert_int_equal(bound("{\"mpct\": \"2.5%\"}").mpct, 2500);
+	assert_int_equal(bound("{\"mpct\": \"99.999%\"}").mpct, 99999);
+	assert_int_equal(bound("{\"ns\": 100000}").ns, 100000);
+	assert_int_equal(bound("{\"ns\": \"10ms\"}").ns, 10000000);
+}
+
+TEST(text__of_a_number__is_what_a_file_may_have)
+{
+	static const struct {
+		enum conf_type type;
+		uint64_t v;
+		const char *text;
+	} rows[] = {
+		{ CONF_NS, 0, "0s" },
+		{ CONF_NS, 10000000, "10ms" },
+		{ CONF_NS, 1500000, "1500us" },
+		{ CONF_DURATION, 1000000000, "1s" },
+		{ CONF_SIZE, 0, "0" },
+		{ CONF_SIZE, 65536, "64KiB" },
+		{ CONF_SIZE, 1 << 30, "1GiB" },
+		{ CONF_SIZE, 65537, "65537B" },
+		{ CONF_RATE, 1250000000, "1250MB/s" },
+		{ CONF_RATE, 0, "0" },
+		{ CONF_PERCENT, 35, "35%" },
+		{ CONF_PERMILLE, 50, "5%" },
+		{ CONF_PERMILLE, 25, "2.5%" },
+		{ CONF_PERMILLE, 1, "0.1%" },
+		{ CONF_PERMILLE, 3000, "300%" },
+		{ CONF_MPCT, 1000, "1%" },
+		{ CONF_MPCT, 12345, "12.345%" },
+		{ CONF_MPCT, 12050, "12.05%" },
+		{ CONF_MPCT, 7, "0.007%" },
+		{ CONF_UINT, 128, "128" },
+		{ CONF_MPCT, UINT64_MAX, "18446744073709551.615%" },
+	};
+	char text[32];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct conf_key k = { .type = rows[i].type, .max = UINT64_MAX };
+		json_t *v;
+		uint64_t u = ~rows[i].v;
+		char want[256];
+
+		conf_text(rows[i].type, rows[i].v, text, sizeof(text));
+		assert_string_equal(text, rows[i].text);
+		v = strspn(text, "0123456789") == strlen(text) ? json_integer((json_int_t)rows[i].v)
+							       : json_string(text);
+		assert_int_equal(conf_number(&k, v, &u, want, sizeof(want)), 0);
+		assert_int_equal(u, rows[i].v);
+		json_decref(v);
+	}
+}
+
+TEST(type__of_a_unit)
+{
+	assert_int_equal(conf_type_of("ns"), CONF_NS);
+	assert_int_equal(conf_type_of("bytes"), CONF_SIZE);
+	assert_int_equal(conf_type_of("permille"), CONF_PERMILLE);
+	assert_int_equal(conf_type_of("mpct"), CONF_MPCT);
+	assert_int_equal(conf_type_of("-"), CONF_UINT);
+}
+
 /* What is refused: the place of the error, and what its sentence must hold. */
 struct wrong {
 	const char *text;
@@ -164,6 +245,43 @@ static void assert_refused(const struct wrong *w)
 			fail_msg("%s: said '%s', without '%s'", w->text, e.text, w->parts[i]);
 	assert_null(strchr(e.text, '\n'));
 	assert_true(strlen(e.text) < CONF_ERROR_MAX);
+}
+
+TEST(bind__percentages__nothing_is_rounded_or_guessed)
+{
+	static const struct wrong rows[] = {
+		{ "{\"percent\": \"35\"}", 1, 13, { "35", "\"10%\"", "1 to 400" } },
+		{ "{\"percent\": \"0%\"}", 1, 13, { "from 1% to 400%" } },
+		{ "{\"percent\": \"401%\"}", 1, 13, { "401%" } },
+		{ "{\"percent\": \"2.5%\"}", 1, 13, { "2.5%" } },
+		{ "{\"permille\": \"2.55%\"}", 1, 14, { "2.55%", "1/1000)" } },
+		{ "{\"permille\": \"100.1%\"}", 1, 14, { "from 0% to 100%" } },
+		{ "{\"permille\": \"5  %\"}", 1, 14, { "5  %" } },
+		{ "{\"permille\": \" 5%\"}", 1, 14, { " 5%" } },
+		{ "{\"permille\": \"-5%\"}", 1, 14, { "-5%" } },
+		{ "{\"permille\": \"5%%\"}", 1, 14, { "5%%" } },
+		{ "{\"permille\": \"%\"}", 1, 14, { "%" } },
+		{ "{\"permille\": \".5%\"}", 1, 14, { ".5%" } },
+		{ "{\"permille\": \"5.%\"}", 1, 14, { "5.%" } },
+		{ "{\"permille\": \"1.2.3%\"}", 1, 14, { "1.2.3%" } },
+		{ "{\"permille\": \"5 percent\"}", 1, 14, { "5 percent" } },
+		{ "{\"permille\": 1001}", 1, 14, { "1001", "0 to 1000" } },
+		{ "{\"permille\": 5.0}", 1, 14, { "5.0" } },
+		{ "{\"permille\": \"1844674407370955161.7%\"}",
+		  1,
+		  14,
+		  { "1844674407370955161.7%" } },
+		{ "{\"mpct\": \"18446744073709552%\"}", 1, 10, { "18446744073709552%" } },
+		{ "{\"mpct\": \"1.0001%\"}",
+		  1,
+		  10,
+		  { "from 1% to 100%", "1000 to 100000", "percent)" } },
+		{ "{\"ns\": \"10\"}", 1, 8, { "\"10ms\", from 100us to 1s", "number of ns" } },
+		{ "{\"ns\": 99999}", 1, 8, { "99999" } },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_refused(&rows[i]);
 }
 
 TEST(bind__wrong_value__is_named_with_place_and_remedy)
@@ -306,6 +424,98 @@ TEST(parse__not_json__says_where)
 	assert_int_equal(bind_text("{\"name\": \"\xff\"}", 13, &t, &e), -EINVAL);
 	assert_int_equal(bind_text("{\"name\": \"\\u0000\"}", 18, &t, &e), -EINVAL);
 	assert_null(strchr(e.text, '\n'));
+}
+
+/* --- comments ---------------------------------------------------------------------- */
+
+TEST(comments__are_left_out)
+{
+	static const char *const rows[] = {
+		"// first\n{\"count\": 7}",
+		"# first\n{\"count\": 7}",
+		" \t\r# a blank before it\n{\"count\": 7}",
+		"{\"count\": 7} // last, without a newline",
+		"{\"count\": 7}\n#",
+		"{\"count\": 7}//",
+		"{ // \"count\": 6,\n\"count\": 7 }",
+		"{\n#\"count\": 6,\n\"count\":// the value\n\t# is\n 7\n}",
+		"{\"count\": 7, // /* \" [ { # \n\"on\": true}",
+		"{\"count\": 7 // \xff\xfe are no UTF-8\r\n}",
+		"{\"count\": 7 // \\\n}",
+	};
+	struct conf_error e;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct thing t = untouched();
+
+		if (bind_text(rows[i], strlen(rows[i]), &t, &e))
+			fail_msg("%s: refused: %s", rows[i], e.text);
+		assert_int_equal(t.count, 7);
+	}
+}
+
+TEST(comments__in_strings__are_text)
+{
+	assert_string_equal(bound("{\"name\": \"a//b\"}").name, "a//b");
+	assert_string_equal(bound("{\"name\": \"#a\"}").name, "#a");
+	assert_string_equal(bound("{\"name\":\n\"#a\"}").name, "#a");
+	assert_string_equal(bound("{\"name\": \"\\\"//\"}").name, "\"//");
+	assert_string_equal(bound("{\"name\": \"\\\\\" //\"\n}").name, "\\");
+	assert_string_equal(bound("{\"name\": \"http://x\" // y\n}").name, "http://x");
+}
+
+TEST(comments__places_of_errors__are_those_of_the_file)
+{
+	static const struct wrong rows[] = {
+		{ "// \xc3\xa9\n{\"count\": 0}", 2, 11, { "count", "0" } },
+		{ "{ // a { b [ \"c\n# count\n  \"count\": 101 // d\n}", 3, 12, { "101" } },
+		{ "{\"on\": true, // e\n \"cuont\": 7}", 2, 2, { "cuont" } },
+		{ "{\"on\": // f\n 1}", 2, 2, { "on", "1" } },
+		{ "# g\n[]", 2, 1, { "object" } },
+		{ "{\n}\n\n # h\n x", 5, 2, { "not valid JSON" } },
+		{ "{\"count\": 7, // i\n\"count\": 8}", 2, 7, { "count", "once" } },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_refused(&rows[i]);
+}
+
+TEST(comments__of_other_languages__are_errors)
+{
+	static const char *const rows[] = {
+		"{\"count\": 7} /* c */",
+		"{\"count\": 7} # not at the beginning",
+		"{\"count\": 7} /",
+		"{\"count\": / 7}",
+		"{\"name\": \"a // no end\n}",
+		"// nothing else",
+		"{\"name\": \"a\n# no end\"}",
+		"{\"count\": 7}; comment",
+	};
+	struct conf_error e;
+	struct thing t;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (bind_text(rows[i], strlen(rows[i]), &t, &e) != -EINVAL)
+			fail_msg("%s: was taken", rows[i]);
+	/* A NUL hides nothing. */
+	assert_int_equal(bind_text("{} // \0\n", 9, &t, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "1:7: not valid JSON, this is a NUL"));
+}
+
+/* A text that is no file comes from a program, which has nothing to comment. */
+TEST(comments__in_a_text_that_is_no_file__are_errors)
+{
+	static const char text[] = "{} // x\n";
+	struct conf_error e;
+	struct conf_doc d;
+
+	assert_int_equal(conf_parse(&d, "t", text, sizeof(text) - 1, &e), 0);
+	assert_string_equal(d.text, "{} \n");
+	assert_int_equal(d.len, 4);
+	conf_free(&d);
+	assert_int_equal(conf_parse_long(&d, "t", text, sizeof(text) - 1, 100, &e), -EINVAL);
+	assert_null(d.root);
 }
 
 /* depth arrays around a 1, as the value of "x". */

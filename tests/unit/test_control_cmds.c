@@ -141,6 +141,25 @@ WITH_CALL(list__each_guest__once_with_cap_and_account)
 	assert_true(json_real_value(json_object_get(bulk, "rate")) == 1.0);
 }
 
+/* ask() looks at the bytes of the reply: 17 digits would be noise in each of these. */
+WITH_CALL(list__figures_that_no_double_holds__are_rounded_to_thousandths)
+{
+	struct guests_rig *g = *state;
+	struct snapshot *sn = snap_of_set(g);
+	const json_t *bulk;
+
+	sn->guest[1].account.balance.m = 487315030;
+	sn->guest[1].account.charged_io.m = 119626866;
+	sn->guest[1].account.rate.q16 = 65536 + 12345;
+	sn->guest[1].latency = (struct snap_latency){ .second_n = 1, .mean_ns = 208610009 };
+	snap_publish(&g->ho);
+	bulk = row(ask(g, "list", ""), "guests", "bulk");
+	assert_true(json_real_value(json_object_get(bulk, "balance")) == 487315.03);
+	assert_true(json_real_value(json_object_get(bulk, "charged_io")) == 119626.866);
+	assert_true(json_real_value(json_object_get(bulk, "rate")) == 1.188);
+	assert_true(json_real_value(json_object_get(bulk, "latency_us")) == 208610.009);
+}
+
 WITH_CALL(list__brief__has_what_resex_prints_of_the_same_figures)
 {
 	struct guests_rig *g = *state;
@@ -466,6 +485,25 @@ WITH_CALL(policy_set__by_name_with_parameters__is_answered_when_it_is_in_force)
 	assert_int_equal(atomic_load(&g->ho.acked), g->set->serial);
 	assert_null(g->gs->policy_old);
 	assert_int_equal(value_of(ask(g, "policy-show", ""), "low"), 250);
+}
+
+WITH_CALL(policy_set__values_with_units__are_those_of_a_file)
+{
+	struct guests_rig *g = *state;
+	const json_t *r = ask(g, "policy-set",
+			      "'policy':'freemarket',"
+			      "'params':{'low':'25%','step':'5ms','min_cap':'2.5 %','cut':90}");
+
+	assert_int_equal(value_of(r, "low"), 250);
+	assert_int_equal(value_of(r, "step"), 5000000);
+	assert_int_equal(value_of(r, "min_cap"), 2500);
+	assert_int_equal(value_of(r, "cut"), 90);
+	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'step':'5%'}", RESEX_RANGE,
+		     "step is \"5%\", out of its range: write a duration such as \"10ms\", from "
+		     "100us to "
+		     "1s, or a whole number of ns: see resex policy-show freemarket");
+	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'min_cap':true}",
+		     RESEX_RANGE, "min_cap is true");
 }
 
 /* Parameters that name a file and carry its text. */

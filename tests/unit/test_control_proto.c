@@ -194,6 +194,14 @@ TEST(reply__without_a_result__is_none)
 	assert_null(reply_result(NULL, NULL));
 }
 
+TEST(reply__numbers_of_thousandths__have_their_decimals_and_no_noise)
+{
+	assert_reply(reply_result(NULL, json_pack("{s:f,s:f,s:f,s:f}", "a", 487315030 / 1000.0, "b",
+						  119626866 / 1000.0, "c", -1 / 1000.0, "d", 3.0)),
+		     "{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{\"a\":487315.03,"
+		     "\"b\":119626.866,\"c\":-0.001,\"d\":3.0}}\n");
+}
+
 /* --- the man page ----------------------------------------------------------------- */
 
 TEST(man_page__its_example_is_a_request)

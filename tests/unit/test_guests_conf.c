@@ -87,8 +87,11 @@ WITH_RIG(reload__other_parameter_or_policy__is_in_force_in_the_next_set)
 	struct guests_rig *g = *state;
 	struct daemon_conf *conf = other(g, "");
 	struct policy_inst *low = policy(&policy_freemarket);
+	json_t *percent = json_string("25%");
+	char want[256];
 
-	assert_int_equal(policy_param_set(low, "low", 250), 0);
+	assert_int_equal(policy_param_set(low, "low", percent, want, sizeof(want)), 0);
+	json_decref(percent);
 	assert_int_equal(guests_reload(g->gs, conf, low, WALL), 0);
 	rig_settle(g);
 	assert_ptr_equal(g->set->policy, low);

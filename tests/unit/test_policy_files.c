@@ -1,37 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The JSON files that ship with the policies say what the policies' tables say. */
-#include <jansson.h>
 #include <string.h>
 
 #include "policies/policies.h"
+#include "src/util/conf.h"
 #include "tests/unit/prop.h"
 #include "tests/unit/unit.h"
 
-static json_t *load(const char *policy)
+static struct conf_doc load(const char *policy)
 {
 	const char *top = getenv("srcdir");
+	struct conf_error e;
+	struct conf_doc d;
 	char path[4096];
-	json_error_t e;
-	json_t *root;
 
 	snprintf(path, sizeof(path), "%s/policies/%s.json", top ? top : ".", policy);
-	root = json_load_file(path, JSON_REJECT_DUPLICATES, &e);
-	if (!root)
-		fail_msg("%s:%d: %s", path, e.line, e.text);
-	return root;
+	if (conf_load(&d, path, &e))
+		fail_msg("%s", e.text);
+	return d;
 }
 
 TEST(file__names_its_policy)
 {
 	for (size_t i = 0; policies_builtin[i]; i++) {
-		json_t *root = load(policies_builtin[i]->name);
+		struct conf_doc d = load(policies_builtin[i]->name);
 
-		assert_string_equal(json_string_value(json_object_get(root, "policy")),
+		assert_string_equal(json_string_value(json_object_get(d.root, "policy")),
 				    policies_builtin[i]->name);
-		assert_true(json_is_object(json_object_get(root, "params")));
-		assert_int_equal(json_object_size(root), 2);
-		json_decref(root);
+		assert_true(json_is_object(json_object_get(d.root, "params")));
+		assert_int_equal(json_object_size(d.root), 2);
+		conf_free(&d);
 	}
+}
+
+/* As a file has it: a word with a unit, or a number where there is none. */
+static const char *text_of_number(const struct policy_param *p, uint64_t v)
+{
+	static char text[3][32];
+	static unsigned next;
+	char *t = text[next++ % 3];
+
+	conf_text(conf_type_of(p->unit), v, t, sizeof(text[0]));
+	return t;
 }
 
 /* All parameters, each with its default: the file is also the place to look them up. */
@@ -39,19 +49,24 @@ TEST(file__gives_every_parameter_its_default)
 {
 	for (size_t i = 0; policies_builtin[i]; i++) {
 		const struct policy_param *p = policies_builtin[i]->params;
-		json_t *root = load(policies_builtin[i]->name);
-		json_t *params = json_object_get(root, "params");
+		struct conf_doc d = load(policies_builtin[i]->name);
+		json_t *params = json_object_get(d.root, "params");
 		size_t n = 0;
 
 		for (; p && p->name; p++, n++) {
 			const json_t *v = json_object_get(params, p->name);
 
-			if (!json_is_integer(v))
-				fail_msg("%s: no integer %s", policies_builtin[i]->name, p->name);
-			assert_int_equal(json_integer_value(v), p->def);
+			if (json_is_integer(v))
+				assert_int_equal(json_integer_value(v), p->def);
+			else if (!json_is_string(v))
+				fail_msg("%s: no %s", policies_builtin[i]->name, p->name);
+			else
+				assert_string_equal(json_string_value(v),
+						    text_of_number(p, p->def));
+			assert_int_equal(json_is_integer(v), conf_type_of(p->unit) == CONF_UINT);
 		}
 		assert_int_equal(json_object_size(params), n);
-		json_decref(root);
+		conf_free(&d);
 	}
 }
 
@@ -93,9 +108,9 @@ TEST(man_page__gives_every_parameter_its_default_and_range)
 				fail_msg("the page has no (or not here): %s", want);
 			if (!p->name)
 				break;
-			snprintf(want, sizeof(want), ".It Cm %s No %llu Pq %llu to %llu\n", p->name,
-				 (unsigned long long)p->def, (unsigned long long)p->min,
-				 (unsigned long long)p->max);
+			snprintf(want, sizeof(want), ".It Cm %s No %s Pq %s to %s\n", p->name,
+				 text_of_number(p, p->def), text_of_number(p, p->min),
+				 text_of_number(p, p->max));
 		}
 	}
 }

@@ -84,6 +84,46 @@ RIG_TEST(free__none__is_fine)
 
 /* --- parameters -------------------------------------------------------------------- */
 
+static int set_json(struct policy_inst *pi, const char *name, json_t *v)
+{
+	char want[256] = "";
+	int rc = policy_param_set(pi, name, v, want, sizeof(want));
+
+	assert_int_equal(!want[0], rc != -ERANGE);
+	json_decref(v);
+	return rc;
+}
+
+static int set_number(struct policy_inst *pi, const char *name, uint64_t v)
+{
+	return set_json(pi, name, json_integer((json_int_t)v));
+}
+
+/* As policy-show prints a value, so it can be given. */
+RIG_TEST(param_set__as_shown_with_its_unit__is_taken)
+{
+	for (size_t i = 0; policies_builtin[i]; i++) {
+		struct policy_inst *pi = NULL;
+		char text[32];
+
+		assert_int_equal(policy_new(&pi, policies_builtin[i]), 0);
+		for (const struct policy_param *p = pi->ops->params; p && p->name; p++) {
+			if (conf_type_of(p->unit) == CONF_UINT) {
+				assert_string_equal(p->unit, "-");
+				assert_int_equal(set_json(pi, p->name, json_string("1")), -ERANGE);
+				continue;
+			}
+			conf_text(conf_type_of(p->unit), p->max, text, sizeof(text));
+			assert_int_equal(set_json(pi, p->name, json_string(text)), 0);
+			assert_int_equal(policy_param_get(pi, p), p->max);
+			conf_text(conf_type_of(p->unit), p->def, text, sizeof(text));
+			assert_int_equal(set_json(pi, p->name, json_string(text)), 0);
+			assert_int_equal(policy_param_get(pi, p), p->def);
+		}
+		policy_free(pi);
+	}
+}
+
 RIG_TEST(param_set__ends_of_the_range__are_taken_and_nothing_beyond)
 {
 	for (size_t i = 0; policies_builtin[i]; i++) {
@@ -91,17 +131,15 @@ RIG_TEST(param_set__ends_of_the_range__are_taken_and_nothing_beyond)
 
 		assert_int_equal(policy_new(&pi, policies_builtin[i]), 0);
 		for (const struct policy_param *p = pi->ops->params; p && p->name; p++) {
-			assert_int_equal(policy_param_set(pi, p->name, p->min), 0);
-			assert_int_equal(policy_param_set(pi, p->name, p->max), 0);
+			assert_int_equal(set_number(pi, p->name, p->min), 0);
+			assert_int_equal(set_number(pi, p->name, p->max), 0);
 			if (p->min)
-				assert_int_equal(policy_param_set(pi, p->name, p->min - 1),
-						 -ERANGE);
-			if (p->max < UINT64_MAX)
-				assert_int_equal(policy_param_set(pi, p->name, p->max + 1),
-						 -ERANGE);
+				assert_int_equal(set_number(pi, p->name, p->min - 1), -ERANGE);
+			if (p->max < INT64_MAX)
+				assert_int_equal(set_number(pi, p->name, p->max + 1), -ERANGE);
 			assert_int_equal(policy_param_get(pi, p), p->max);
 		}
-		assert_int_equal(policy_param_set(pi, "nonesuch", 1), -ENOENT);
+		assert_int_equal(set_number(pi, "nonesuch", 1), -ENOENT);
 		policy_free(pi);
 	}
 }
@@ -116,6 +154,24 @@ RIG_TEST(file__some_parameters__the_others_keep_their_defaults)
 	assert_int_equal(param(pi, "low"), 250);
 	assert_int_equal(param(pi, "cut"), 100);
 	assert_int_equal(param(pi, "step"), 10 * NS_PER_MS);
+	policy_free(pi);
+}
+
+RIG_TEST(file__values_with_units__and_a_comment)
+{
+	struct policy_inst *pi =
+		load(*state, "freemarket",
+		     "# tried in March\n{\"policy\": \"freemarket\", \"params\": {\n"
+		     "\"low\": \"25%\", // of the allocation\n"
+		     "\"step\": \"20ms\", \"min_cap\": \"2.5 %\"}}");
+
+	assert_int_equal(param(pi, "low"), 250);
+	assert_int_equal(param(pi, "step"), 20 * NS_PER_MS);
+	assert_int_equal(param(pi, "min_cap"), 2500);
+	policy_free(pi);
+	pi = load(*state, "ratio",
+		  "{\"policy\": \"ratio\", \"params\": {\"victim_bytes\": \"1MiB\"}}");
+	assert_int_equal(param(pi, "victim_bytes"), 1 << 20);
 	policy_free(pi);
 }
 
@@ -156,6 +212,10 @@ static const struct refusal {
 	  ":2:12: ", "lo", "low" },
 	{ "{\"policy\": \"freemarket\",\n\"params\": {\"low\": \"1\"}}", RESEX_BAD_CONFIG,
 	  ":2:19: ", "\"1\"", "whole number" },
+	{ "{\"policy\": \"freemarket\",\n\"params\": {\"step\": \"5%\"}}", RESEX_BAD_CONFIG,
+	  ":2:20: ", "\"5%\"", "from 100us to 1s" },
+	{ "{\"policy\": \"freemarket\",\n\"params\": {\"min_cap\": \"0.5%\"}}", RESEX_BAD_CONFIG,
+	  ":2:23: ", "\"0.5%\"", "from 1% to 100%" },
 	{ "{\"policy\": \"freemarket\",\n\"params\": {\"low\": -1}}", RESEX_BAD_CONFIG,
 	  ":2:19: ", "-1", "from" },
 	{ "{\"policy\": \"freemarket\",\n\"params\": {\"low\": 1001}}", RESEX_BAD_CONFIG,
@@ -227,8 +287,8 @@ RIG_TEST(man_page__its_examples_are_good)
 	examples_open(&ex, "man/resex-policies.7");
 	assert_int_equal(ex.n, 2);
 	pi = load(*state, "freemarket", ex.text[0]);
-	assert_int_equal(param(pi, "low"), 100);
-	assert_int_equal(param(pi, "step"), 10000000);
+	assert_int_equal(param(pi, "low"), 250);
+	assert_int_equal(param(pi, "step"), 20000000);
 	policy_free(pi);
 	pi = load(*state, "ioshares", ex.text[1]);
 	assert_int_equal(param(pi, "tolerance"), 100);

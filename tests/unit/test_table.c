@@ -111,6 +111,69 @@ TEST(cell__is_the_value_as_an_operator_reads_it)
 	}
 }
 
+TEST(cell__with_a_unit__is_a_word_of_three_digits)
+{
+	static const struct {
+		int how;
+		const char *cell, *text;
+	} rows[] = {
+		{ AS_NS, "0", "0ns" },
+		{ AS_NS, "1000000", "1ms" },
+		{ AS_NS, "6291455", "6.29ms" },
+		{ AS_NS, "3990715877", "3.99s" },
+		{ AS_NS, "999499", "999us" },
+		{ AS_NS, "999500", "1ms" },
+		{ AS_NS, "9994999", "9.99ms" },
+		{ AS_NS, "9995000", "10ms" },
+		{ AS_NS, "99949999", "99.9ms" },
+		{ AS_NS, "99950000", "100ms" },
+		{ AS_NS, "119000000000", "119s" },
+		{ AS_NS, "120000000000", "2min" },
+		{ AS_NS, "7199000000000", "120min" },
+		{ AS_NS, "7200000000000", "2h" },
+		{ AS_NS, "172800000000000", "2d" },
+		{ AS_NS, "9223372036854775807", "106752d" },
+		{ AS_NS, "-1500000", "-1.5ms" },
+		{ AS_US, "208.61", "209us" },
+		{ AS_US, "0.25", "0.25us" },
+		{ AS_US, "2500", "2.5ms" },
+		{ AS_MS, "95", "95ms" },
+		{ AS_MS, "2600", "2.6s" },
+		{ AS_MS, "null", "-" },
+		{ AS_MS, "'soon'", "soon" },
+		{ AS_BYTES, "999", "999B" },
+		{ AS_BYTES, "4200000000", "4.2GB" },
+		{ AS_BYTES, "9223372036854775807", "9223372TB" },
+		{ AS_RATE, "1250000000", "1.25GB/s" },
+		{ AS_RATE, "0", "0B/s" },
+		{ AS_PERCENT, "35", "35%" },
+		{ AS_PERCENT, "0.5", "0.5%" },
+		{ AS_PERMILLE, "50", "5%" },
+		{ AS_PERMILLE, "25", "2.5%" },
+	};
+	char json[64], wanted[64];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct column cols[] = { { "X", "x", rows[i].how }, { 0 } };
+
+		snprintf(json, sizeof(json), "{'x':[%s]}", rows[i].cell);
+		snprintf(wanted, sizeof(wanted), "%*s\n%s\n", (int)strlen(rows[i].text), "X",
+			 rows[i].text);
+		assert_printed(json, cols, wanted);
+	}
+}
+
+TEST(cell__of_any_size_with_a_unit__fits)
+{
+	const struct column cols[] = { { "X", "x", LEFT | AS_RATE }, { 0 } };
+	char text[16];
+
+	assert_printed("{'x':[1e30]}", cols, "X\n1000000000000000000TB/s\n");
+	assert_int_equal(quantity_text(QUANTITY_NS, 1e300, text, sizeof(text)), sizeof(text) - 1);
+	assert_int_equal(strlen(text), sizeof(text) - 1);
+	assert_int_equal(quantity_text(QUANTITY_PLAIN, 7, text, sizeof(text)), 1);
+}
+
 TEST(cell__any_number__is_as_printf_writes_it)
 {
 	struct prop p;
