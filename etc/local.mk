@@ -3,6 +3,10 @@ EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/cache.py etc/demo/cach
 exampledir = $(docdir)/examples
 dist_example_DATA = etc/resexd.json etc/cluster.json etc/cluster-web.json etc/cache/cached-app.json etc/cache/cached-proxy.json \
 	etc/cache/cluster-cache.json etc/cache/resex.vcl etc/examples/report.c etc/benchex/ice-like.trace
+# Two hosts on one machine, by one command.
+twohostsdir = $(docdir)/examples/two-hosts
+dist_twohosts_DATA = etc/examples/two-hosts/cluster.json etc/examples/two-hosts/resexd.json
+dist_twohosts_SCRIPTS = etc/examples/two-hosts/run
 scenariodir = $(docdir)/examples/scenarios
 dist_scenario_DATA = etc/scenarios/alone.json etc/scenarios/blind.json etc/scenarios/churn.json \
 	etc/scenarios/credit.json etc/scenarios/crowd.json etc/scenarios/deep.json etc/scenarios/equal.json \
