@@ -1,8 +1,12 @@
 # etc: examples, the unit, the demo.
-EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/cache.py etc/demo/cacheworld.py etc/demo/demo.py etc/demo/draw.py etc/demo/node.py etc/demo/reconf.py
+EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/cache.py etc/demo/cacheworld.py etc/demo/demo.py etc/demo/draw.py etc/demo/hosts.py etc/demo/node.py etc/demo/reconf.py
 exampledir = $(docdir)/examples
 dist_example_DATA = etc/resexd.json etc/cluster.json etc/cluster-web.json etc/cache/cached-app.json etc/cache/cached-proxy.json \
 	etc/cache/cluster-cache.json etc/cache/resex.vcl etc/examples/report.c etc/benchex/ice-like.trace
+# Two hosts on one machine, by one command.
+twohostsdir = $(docdir)/examples/two-hosts
+dist_twohosts_DATA = etc/examples/two-hosts/cluster.json etc/examples/two-hosts/resexd.json
+dist_twohosts_SCRIPTS = etc/examples/two-hosts/run
 scenariodir = $(docdir)/examples/scenarios
 dist_scenario_DATA = etc/scenarios/alone.json etc/scenarios/blind.json etc/scenarios/churn.json \
 	etc/scenarios/credit.json etc/scenarios/crowd.json etc/scenarios/deep.json etc/scenarios/equal.json \

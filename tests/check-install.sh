@@ -58,6 +58,9 @@ expected() {
 /usr/share/doc/resex/examples/report.c
 /usr/share/doc/resex/examples/resex.vcl
 /usr/share/doc/resex/examples/resexd.json
+/usr/share/doc/resex/examples/two-hosts/cluster.json
+/usr/share/doc/resex/examples/two-hosts/resexd.json
+/usr/share/doc/resex/examples/two-hosts/run
 /usr/share/resex/cache/schema-sqlite.sql
 /usr/share/resex/cache/schema.sql
 END
@@ -89,6 +92,7 @@ example_is_right() {
 	for scenario in "$dest"/usr/share/doc/resex/examples/scenarios/*.json; do
 		"$dest/usr/sbin/resexd" --hv sim --check --scenario "$scenario" || return
 	done
+	PATH=$dest/usr/bin:$dest/usr/sbin:$PATH "$dest/usr/share/doc/resex/examples/two-hosts/run" host-list
 }
 
 # Copies whose programs are those just installed, since systemd looks for them.

@@ -37,7 +37,21 @@ static void print_cluster(const json_t *r)
 	       note ? note : "");
 }
 
-int run_host_list(struct cli *c)
+/* On a narrow terminal the notes are below the table. They are never left out. */
+static void print_notes(const json_t *hosts)
+{
+	const char *note;
+	json_t *h;
+	size_t i;
+
+	json_array_foreach(hosts, i, h) {
+		note = json_string_value(json_object_get(h, "note"));
+		if (note && *note)
+			printf("%s: %s\n", json_string_value(json_object_get(h, "name")), note);
+	}
+}
+
+static void print_hosts(const json_t *hosts)
 {
 	static const struct column cols[] = {
 		{ "NAME", "name", 1 },
@@ -53,13 +67,23 @@ int run_host_list(struct cli *c)
 		{ "NOTE", "note", 1 },
 		{ 0 },
 	};
+	static const int rank[] = { 0, 3, 0, 1, 0, 4, 3, 2, 5, 6, 7 };
+	size_t width = table_width(stdout);
+
+	table_print_fit(stdout, hosts, cols, rank, width);
+	if (table_whole_width(hosts, cols) > width)
+		print_notes(hosts);
+}
+
+int run_host_list(struct cli *c)
+{
 	json_t *r = NULL;
 	int rc = no_arguments(c) ? RESEX_USAGE : request_reply(c, "host-list", NULL, &r);
 
 	if (!rc && r) {
 		/* First: a table alone would look like a cluster that works. */
 		print_cluster(r);
-		table_print(stdout, json_object_get(r, "hosts"), cols);
+		print_hosts(json_object_get(r, "hosts"));
 		print_simulated(json_object_get(r, "hosts"));
 	}
 	json_decref(r);

@@ -352,6 +352,15 @@ void table_print(FILE *f, const json_t *rows, const struct column *cols)
 	print_rows(f, &r, &l);
 }
 
+size_t table_whole_width(const json_t *rows, const struct column *cols)
+{
+	const struct rows r = rows_of(rows, cols);
+	struct layout l = { .cols = cols };
+
+	measure_columns(&r, &l);
+	return whole_width(&l);
+}
+
 size_t table_width(FILE *f)
 {
 	const char *set = getenv("COLUMNS");

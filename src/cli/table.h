@@ -45,6 +45,9 @@ enum { TABLE_NAME_MIN = 8 };
 void table_print_fit(FILE *f, const json_t *rows, const struct column *cols, const int *rank,
 		     size_t width);
 
+/* How wide table_print() would print them. */
+size_t table_whole_width(const json_t *rows, const struct column *cols);
+
 /*
  * How many columns f has: $COLUMNS, else those of the terminal, else 80. Set COLUMNS to get a
  * whole table through a pipe.

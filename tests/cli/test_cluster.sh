@@ -16,6 +16,7 @@ chmod 755 "$dir"
 # shellcheck source=tests/cli/checks.sh
 . "$top/tests/cli/checks.sh"
 daemon=(0 "" "" "" "") # by host, from 1
+export COLUMNS=900 # tables as wide as they are
 key=0123456789abcdef0123456789abcdef
 
 command -v python3 >/dev/null || { echo "test_cluster: python3 was not found; on Debian: apt-get install python3" >&2; exit 77; }
@@ -207,6 +208,10 @@ done
 good 'host-list' '^cluster test over shm, view [0-9]+$' resex 1 host-list
 good 'itself' '^xen1 +1 +self +yes +[0-9.]+m?s +[1-9][0-9]* +[0-9]+ +2 +freemarket ' resex 1 host-list
 good 'one that never came' '^xen4 +4 +down +yes +- .*not seen yet: its resexd does not run' resex 1 host-list
+good 'in 80 columns notes are below' '^xen4: not seen yet: its resexd does not run' env COLUMNS=80 "$dir/resex" -s "$dir/1/sock" host-list
+that 'and addresses left out, if there is no room' not grep -q ADDRESS <(COLUMNS=80 resex 1 host-list)
+that 'no column is wider' test "$(COLUMNS=80 resex 1 host-list | grep -E '^(NAME|xen[1-4] )' | awk 'length > 80' | wc -l)" = 0
+that 'a note is there once' test "$(COLUMNS=900 resex 1 host-list | grep -c 'not seen yet')" = 1
 good 'what is simulated says so' '^xen2: SIMULATED: none of its guests' resex 1 host-list
 good 'list --all-hosts' '^xen2 +bulk +2 +1 +256 ' resex 1 list --all-hosts
 good 'its own' '^xen1 +server +1 +1 +256 ' resex 1 list --all-hosts

@@ -69,6 +69,18 @@ TEST(rows__of_any_shape__are_no_row_or_cells_without_a_value)
 	assert_printed("'x'", name_and_figure, "NAME  FIGURE  STATE\n");
 }
 
+TEST(whole_width__is_that_of_the_longest_line)
+{
+	json_t *rows = json_pack("[{s:s,s:i,s:s},{s:s}]", "name", "a", "figure", 1, "state", "down",
+				 "name", "longer");
+
+	assert_int_equal(table_whole_width(rows, name_and_figure), 6 + 2 + 6 + 2 + 5);
+	json_decref(rows);
+	rows = json_pack("[{s:s}]", "state", "down, and why");
+	assert_int_equal(table_whole_width(rows, name_and_figure), 4 + 2 + 6 + 2 + 13);
+	json_decref(rows);
+}
+
 static const struct column one[] = { { "X", "x", 0 }, { 0 } };
 
 TEST(cell__is_the_value_as_an_operator_reads_it)
