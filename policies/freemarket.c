@@ -39,9 +39,9 @@ enum fm_reason { FM_FREE, FM_CUT, FM_EXHAUSTED, FM_EXEMPT, FM_NOT_CAPPABLE };
 
 static const char *const fm_reasons[] = {
 	[FM_FREE] = "no cap: %0m of %1m Resos are left",
-	[FM_CUT] = "cap cut to %2m percent: %0m of %1m Resos are left, and caps are cut below %3m",
+	[FM_CUT] = "cap cut to %2c percent: %0m of %1m Resos are left, and caps are cut below %3m",
 	[FM_EXHAUSTED] =
-		"lowest cap, %2m percent, until the next epoch: all of %1m Resos are spent",
+		"lowest cap, %2c percent, until the next epoch: all of %1m Resos are spent",
 	[FM_EXEMPT] = "no cap: the guest is exempt; %0m of %1m Resos are left",
 	[FM_NOT_CAPPABLE] =
 		"no cap: the guest's original cap is not saved yet; %0m of %1m Resos are left",

@@ -31,36 +31,49 @@ enum ios_reason {
 	WHY_FLOOR,
 	WHY_UNHEARD,
 	WHY_UNKNOWN,
+	WHY_SPARED,
+	WHY_SOON,
+	WHY_HELD,
+	WHY_LEAST,
 };
 
 /* Both figures of a rise, of which either may be the one over its tolerance. */
 #define RISE "mean +%1p, deviation +%3p percent of its base latency"
 
 static const char *const ios_reasons[] = {
-	[WHY_FREE] = "no cap: it is not to blame for any guest's latency",
-	[WHY_TAXED] = "cap %0m percent, charged %r times the plain rate: guest %2g waits longer "
+	[WHY_FREE] = "no cap: of the other guests on its link that report and can be judged, none "
+		     "waits longer for I/O than it tolerates",
+	[WHY_TAXED] = "cap %0c percent, charged %r times the plain rate: guest %2g waits longer "
 		      "for I/O because of %2a: " RISE,
-	[WHY_EMPTY] = "lowest cap, %0m percent: all of its Resos are spent; until the next epoch",
+	[WHY_EMPTY] = "lowest cap, %0c percent: all of its Resos are spent; until the next epoch",
 	[WHY_EXEMPT] = "no cap: the guest is exempt",
 	[WHY_NOT_CAPPABLE] = "no cap: the guest's original cap is not saved yet",
-	[WHY_FUTILE] = "no cap for another %3 ms: at its lowest cap guest %2g was no faster",
+	[WHY_FUTILE] = "no cap for another %3 ms: with a cap on it guest %2g was hardly faster",
 	[WHY_SELF] = "no cap; it waits longer for I/O (" RISE "), but was capped itself or had no "
 		     "CPU: no evidence against others",
 	[WHY_HURT] = "no cap; it waits longer for I/O (" RISE "); charged more for it: %0a; guest "
 		     "%2g sends most",
 	[WHY_NOBODY] = "no cap; it waits longer for I/O (" RISE "), but the guests that may be "
-		       "capped do not send so much that they are to blame",
+		       "capped are not seen to send so much that they are to blame",
 	[WHY_NO_BASE] = "no cap; its own latency when alone is neither configured nor learned yet, "
-			"so no guest can be blamed",
-	[WHY_FADING] = "cap %0m percent, charged %r times the plain rate, on the way back "
+			"so it can blame no guest",
+	[WHY_FADING] = "cap %0c percent, charged %r times the plain rate, on the way back "
 		       "to no cap: the guest that was slowed down no longer reports",
-	[WHY_FLOOR] = "lowest cap, %0m percent, and guest %2g still waits longer for I/O because "
+	[WHY_FLOOR] = "lowest cap, %0c percent, and guest %2g still waits longer for I/O because "
 		      "of %2a: " RISE ". A cap does not stop messages that are already posted",
 	[WHY_UNHEARD] = "no cap; no other guest on its link reports its latency "
 			"(resex_report(3)), so whether it slows others down is not known",
 	[WHY_UNKNOWN] = "no cap; whether it slows others down is not known: of the other guests on "
 			"its link that report, none has a base latency and a window without a cap "
 			"of its own",
+	[WHY_SPARED] = "no cap: guest %2g waits longer for I/O (" RISE "), but this one is "
+		       "not seen to send so much that it is to blame",
+	[WHY_SOON] = "no cap yet: guest %2g waits longer for I/O because of it: " RISE "; it is "
+		     "charged more in its turn, if this lasts",
+	[WHY_HELD] = "cap %0c percent, charged %r times the plain rate since guest %2g waited "
+		     "longer for I/O because of %2a; now: " RISE,
+	[WHY_LEAST] = "no cap: guest %2g waits longer for I/O because of it: " RISE ", but its "
+		      "lowest cap is all of its CPU time",
 	NULL,
 };
 
@@ -257,15 +270,30 @@ static struct cap cap_wanted(const struct ios_tick *t, const struct policy_guest
 	return cap_clamp((struct cap){ 1, (uint32_t)(ios_full(g) * IOS_ONE / rate) }, &b);
 }
 
+/* Is this reporter over its tolerance, whoever is to blame? */
+static bool is_over(const struct ios_guest *r)
+{
+	return r->verdict == IOS_NOBODY || r->verdict == IOS_OVER;
+}
+
 /* Can the newest window of this reporter show that another guest slows it down, or does not? */
 static bool is_evidence(const struct ios_guest *r)
 {
-	return r->verdict == IOS_FINE || r->verdict == IOS_NOBODY || r->verdict == IOS_OVER;
+	return r->verdict == IOS_FINE || is_over(r);
+}
+
+/* For the reasons of others on its link, this reporter waits longer than it tolerates. */
+static void note_over(struct ios_tick_link *l, const struct ios_guest *r, uint32_t slot)
+{
+	if (l->overs < 2)
+		l->over_slot[l->overs++] = slot;
+	for (uint32_t i = 0; r->verdict == IOS_OVER && i < IOS_SET_WORDS; i++)
+		l->blamed[i] |= r->blamed.bits[i];
 }
 
 /*
- * What plans need of the reporters: how many a link has, and a list of those with a guest that they
- * may not blame now. Seldom there is one, so plans stay cheap.
+ * What plans need of the reporters: how many a link has, which two are over their tolerance, and a
+ * list of those with a guest that they may not blame now. Seldom there is one, so plans stay cheap.
  */
 static void find_reporters(struct ios_tick *t)
 {
@@ -277,6 +305,8 @@ static void find_reporters(struct ios_tick *t)
 			continue;
 		t->link[g->link].reporters++;
 		t->link[g->link].evidence += is_evidence(r);
+		if (is_over(r))
+			note_over(&t->link[g->link], r, g->slot);
 		if (mono_sub(r->rest_last, t->in->now) > 0)
 			t->resting[t->rests++] = g->slot;
 	}
@@ -303,21 +333,32 @@ static int64_t permille(uint64_t q16)
 	return (int64_t)(q16 * 1000 / IOS_ONE);
 }
 
-/* Has the guest been at its lowest cap for long, and is it still to blame? */
+/* Has the guest, which is to blame, been at its lowest cap for long? */
 static bool is_beyond_caps(const struct ios_tick *t, const struct policy_guest *g,
 			   const struct ios_guest *s)
 {
-	const struct ios_guest *r = &t->state[s->accuser];
-
-	return s->pinned && s->rate == ios_rate_max(t->p, g) && r->verdict == IOS_OVER &&
-	       ios_in_set(&r->blamed, g->slot) &&
+	return s->pinned && s->rate == ios_rate_max(t->p, g) &&
 	       mono_sub(t->in->now, s->pinned_since) >= (int64_t)t->p->futile;
+}
+
+/* Does the newest window of this reporter blame the guest in that slot? */
+static bool is_blamed_by(const struct ios_guest *r, uint32_t slot)
+{
+	return r->verdict == IOS_OVER && ios_in_set(&r->blamed, slot);
 }
 
 static void put_rise(const struct ios_guest *r, struct plan_guest *out)
 {
 	out->why[1] = permille(r->rise.mean);
 	out->why[3] = permille(r->rise.dev);
+}
+
+static void why_because(const struct ios_guest *r, uint32_t slot, enum ios_reason reason,
+			struct plan_guest *out)
+{
+	out->reason = reason;
+	out->why[2] = slot;
+	put_rise(r, out);
 }
 
 static void why_taxed(const struct ios_tick *t, const struct policy_guest *g,
@@ -328,20 +369,70 @@ static void why_taxed(const struct ios_tick *t, const struct policy_guest *g,
 	out->reason = WHY_FADING;
 	if (!s->has_accuser || !t->guest[s->accuser] || !r->reports)
 		return;
-	out->reason = is_beyond_caps(t, g, s) ? WHY_FLOOR : WHY_TAXED;
-	out->why[2] = s->accuser;
-	put_rise(r, out);
+	why_because(r, s->accuser, WHY_HELD, out);
+	if (is_blamed_by(r, g->slot))
+		out->reason = is_beyond_caps(t, g, s) ? WHY_FLOOR : WHY_TAXED;
+}
+
+/* Its first raise has been demanded, and takes effect at its turn. */
+static bool why_soon(const struct ios_tick *t, const struct ios_guest *s, struct plan_guest *out)
+{
+	const struct ios_guest *r = &t->state[s->accuser];
+
+	if (!s->next_rate || !s->has_accuser || !t->guest[s->accuser] || !r->reports)
+		return false;
+	why_because(r, s->accuser, WHY_SOON, out);
+	return true;
+}
+
+/*
+ * A reporter blames it, but its rate stays: its lowest cap is all. Or it was not subject to caps
+ * after that window, and is now.
+ */
+static bool why_blamed(const struct ios_tick *t, const struct policy_guest *g,
+		       struct plan_guest *out)
+{
+	bool least = ios_rate_max(t->p, g) == IOS_ONE;
+
+	if (!(t->link[g->link].blamed[g->slot / 64] >> g->slot % 64 & 1))
+		return false;
+	for (uint32_t i = 0; i < t->in->guests; i++) {
+		const struct policy_guest *o = &t->in->guest[i];
+		const struct ios_guest *r = &t->state[o->slot];
+
+		if (o->link != g->link || !r->reports || !is_blamed_by(r, g->slot))
+			continue;
+		why_because(r, o->slot, least ? WHY_LEAST : WHY_SOON, out);
+		return true;
+	}
+	return false;
+}
+
+/* Another reporter of its link that is over its tolerance, and does not blame this guest. */
+static bool why_spared(const struct ios_tick *t, const struct policy_guest *g,
+		       struct plan_guest *out)
+{
+	const struct ios_tick_link *l = &t->link[g->link];
+	uint32_t i = l->overs && l->over_slot[0] == g->slot;
+
+	if (i >= l->overs)
+		return false;
+	why_because(&t->state[l->over_slot[i]], l->over_slot[i], WHY_SPARED, out);
+	return true;
 }
 
 /* No reporter says that this guest slows it down: because none could? */
-static enum ios_reason why_not_blamed(const struct ios_tick *t, const struct policy_guest *g,
-				      const struct ios_guest *s)
+static void why_not_blamed(const struct ios_tick *t, const struct policy_guest *g,
+			   const struct ios_guest *s, struct plan_guest *out)
 {
 	const struct ios_tick_link *l = &t->link[g->link];
 
+	if (why_blamed(t, g, out) || why_spared(t, g, out))
+		return;
 	if (l->evidence > is_evidence(s))
-		return WHY_FREE;
-	return l->reporters > s->reports ? WHY_UNKNOWN : WHY_UNHEARD;
+		out->reason = WHY_FREE;
+	else
+		out->reason = l->reporters > s->reports ? WHY_UNKNOWN : WHY_UNHEARD;
 }
 
 static void why_free(const struct ios_tick *t, const struct policy_guest *g,
@@ -355,7 +446,7 @@ static void why_free(const struct ios_tick *t, const struct policy_guest *g,
 	};
 
 	if (s->verdict == IOS_NONE || s->verdict == IOS_FINE) {
-		out->reason = why_not_blamed(t, g, s);
+		why_not_blamed(t, g, s, out);
 		return;
 	}
 	out->reason = of_verdict[s->verdict];
@@ -382,7 +473,7 @@ static struct plan_guest plan_of(const struct ios_tick *t, const struct policy_g
 		out.reason = WHY_EMPTY;
 	else if (s->rate > IOS_ONE)
 		why_taxed(t, g, s, &out);
-	else if (!why_futile(t, g->slot, &out))
+	else if (!why_soon(t, s, &out) && !why_futile(t, g->slot, &out))
 		why_free(t, g, s, &out);
 	return out;
 }

@@ -27,14 +27,21 @@ struct ratio_guest {
 	struct mono seen;
 };
 
-enum ratio_reason { RATIO_FREE, RATIO_CAPPED, RATIO_EXEMPT, RATIO_NOT_CAPPABLE };
+enum ratio_reason {
+	RATIO_FREE,
+	RATIO_CAPPED,
+	RATIO_EXEMPT,
+	RATIO_NOT_CAPPABLE,
+	RATIO_UNSEEN,
+};
 
 static const char *const ratio_reasons[] = {
 	[RATIO_FREE] = "no cap: its messages have up to %1 bytes, and %2 count as small",
-	[RATIO_CAPPED] = "cap %0m percent: %2 bytes against the %1 of its largest message",
+	[RATIO_CAPPED] = "cap %0c percent: %2 bytes against the %1 of its largest message",
 	[RATIO_EXEMPT] = "no cap: the guest is exempt; its largest message has %1 bytes",
 	[RATIO_NOT_CAPPABLE] =
 		"no cap: the guest's original cap is not saved yet; largest message: %1 bytes",
+	[RATIO_UNSEEN] = "no cap: no message of it was seen lately",
 	NULL,
 };
 
@@ -94,6 +101,8 @@ static void ratio_decide(const struct policy_in *in, const void *params, void *g
 		} else if (s->size > p->victim_bytes) {
 			out.cap = ratio_cap(g, p, s->size);
 			out.reason = RATIO_CAPPED;
+		} else if (!s->size) {
+			out.reason = RATIO_UNSEEN;
 		}
 		out.why[0] = out.cap.mpct;
 		out.why[1] = (int64_t)s->size;

@@ -92,8 +92,9 @@ struct policy_ops {
 	/*
 	 * reasons[plan_guest.reason]: the reason in one sentence, in which "%0"
 	 * to "%3" are replaced by plan_guest.why[0..3]. A suffix, as in "%0m",
-	 * is the format: m whole thousands, d thousands with two decimals, p
-	 * permille as percent, g the name of the guest in that slot, a the names
+	 * is the format: m whole thousands, d thousands with two decimals, c a cap
+	 * of so many milli-percent as the percentage that Xen gets, p permille as
+	 * percent, g the name of the guest in that slot, a the names
 	 * of the guests that are charged for it: those with the same slot as an a.
 	 * "%r" is replaced by plan_guest.rate with two decimals.
 	 * Ends with NULL. reasons[0] is the reason for "no cap wanted".

@@ -24,6 +24,23 @@ struct cluster_node;
 struct conf_doc;
 struct conf_error;
 
+/* What why says of a guest besides the reasons of policies. */
+enum why_kind {
+	WHY_NOT_SAMPLED,
+	WHY_CONFIGURED,
+	WHY_RELEASED,
+	WHY_PAUSED,
+	WHY_UNCAPPABLE,
+	WHY_UNDECIDED,
+	WHY_MAX_CAP,
+	WHY_OWN_CAP,
+	WHY_OBSERVED,
+	WHY_FORGED,
+	WHY_DIVERGES,
+	WHY_KINDS
+};
+extern const char *const why_says[]; /* its sentences, or parts of them, by enum why_kind */
+
 /* Fill c->exit and c->error, and return the exit code. */
 int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

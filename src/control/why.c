@@ -16,6 +16,22 @@ enum {
 	FIGURE_MAX = (NAMES_MAX + 1) * FLOW_NAME_MAX,
 };
 
+const char *const why_says[] = {
+	[WHY_NOT_SAMPLED] = "not sampled yet",
+	[WHY_CONFIGURED] = "exempt by configuration",
+	[WHY_RELEASED] = "released by cap-release",
+	[WHY_PAUSED] = "paused: its own cap holds until resex resume",
+	[WHY_UNCAPPABLE] = "not cappable: ",
+	[WHY_UNDECIDED] = "its settings have just changed, and no policy has decided on it since",
+	[WHY_MAX_CAP] = "highest cap, by its settings: ",
+	[WHY_OWN_CAP] = "its own cap holds: ",
+	[WHY_OBSERVED] = "resexd only observes: this cap is not set",
+	[WHY_FORGED] = "publishes queues that cannot be read: their memory is forged, or its agent "
+		       "does not follow",
+	[WHY_DIVERGES] = ": queue pairs it hides, READs it serves to other hosts, or traffic that "
+			 "is not RDMA",
+};
+
 /* For "guest %1g". The guest that a policy blames may have left since it decided. */
 static const char *slot_name(const struct guests *gs, int64_t slot)
 {
@@ -64,8 +80,8 @@ static void list_charged(const struct guests *gs, const struct snapshot *sn, int
 	}
 	if (n > NAMES_MAX)
 		snprintf(out + at, size - at, " and %u more", n - NAMES_MAX);
-	else if (!n)
-		snprintf(out, size, "other guests");
+	else if (!n) /* their turn has not come, or they are charged for another guest */
+		snprintf(out, size, "none so far");
 }
 
 /* One figure in the unit of its suffix (policy.h): policies are pure, and print nothing. */
@@ -77,6 +93,10 @@ static void format_figure(const struct guests *gs, const struct snapshot *sn, ch
 	switch (suffix) {
 	case 'm':
 		snprintf(out, size, "%lld", whole / 1000);
+		break;
+	case 'c':
+		snprintf(out, size, "%u",
+			 cap_to_percent((struct cap){ v > 0, v > 0 ? (uint32_t)v : 0 }));
 		break;
 	case 'd':
 		snprintf(out, size, "%lld.%02lld", whole / 1000, part / 10);
@@ -115,7 +135,7 @@ static void reason_text(const struct guests *gs, const struct snapshot *sn,
 			continue;
 		}
 		f++;
-		suffix = *f != 'r' && f[1] && strchr("mdpga", f[1]) ? f[1] : 0;
+		suffix = *f != 'r' && f[1] && strchr("mcdpga", f[1]) ? f[1] : 0;
 		if (*f == 'r')
 			format_figure(gs, sn, 'd', (int64_t)p->rate.q16 * 1000 / RATE_ONE.q16,
 				      figure, sizeof(figure));
@@ -131,39 +151,73 @@ static void reason_text(const struct guests *gs, const struct snapshot *sn,
 	out[n] = 0;
 }
 
-/* A policy does not know that the settings keep the cap from being lifted or raised. */
-static void append_max_cap(const struct guest_view *g, char *text, size_t size)
+/* One more of what is to be said of a guest: a figure or a name may stand before or behind it. */
+static void append(char *text, size_t size, const char *before, enum why_kind kind,
+		   const char *behind)
 {
 	size_t n = strlen(text);
 
-	snprintf(text + n, size - n, "%shighest cap, by its settings: %llu percent", n ? "; " : "",
-		 (unsigned long long)g->conf->max_cap);
+	snprintf(text + n, size - n, "%s%s%s%s", n ? "; " : "", before, why_says[kind], behind);
 }
 
-/* Of every guest, too: it may be charged too little. */
-static void append_forged(const struct guest_view *g, char *text, size_t size)
+/*
+ * A policy does not know that the settings keep the cap from being lifted or raised, nor that the
+ * guest has a cap of its own where the policy wants none.
+ */
+static void append_cap(const struct guest_view *g, const struct snap_guest *s, bool observe,
+		       char *text, size_t size)
 {
-	size_t n = strlen(text);
+	const uint32_t percent = cap_to_percent(s->applied);
+	char behind[32];
 
-	if (g->forged)
-		snprintf(text + n, size - n,
-			 "%spublishes queues that cannot be read: their memory is forged, or its "
-			 "agent does not follow",
-			 n ? "; " : "");
+	if (observe && s->plan.cap.limited && !g->alone)
+		append(text, size, "", WHY_OBSERVED, "");
+	snprintf(behind, sizeof(behind), "%u percent", percent);
+	if (!s->applied.limited || g->alone)
+		return;
+	if (percent == g->conf->max_cap)
+		append(text, size, "", WHY_MAX_CAP, behind);
+	else if (!s->plan.cap.limited && cap_equal(s->applied, g->own.cap))
+		append(text, size, "", WHY_OWN_CAP, behind);
 }
 
 /* Of every guest, capped or not: it may be charged too little. A counter cannot show why. */
 static void append_divergence(const struct guest_entry *g, char *text, size_t size)
 {
 	char what[192];
-	size_t n = strlen(text);
 
 	guest_divergence(g, what, sizeof(what));
 	if (what[0])
-		snprintf(text + n, size - n,
-			 "%s%s: queue pairs it hides, READs it serves to other hosts, or traffic "
-			 "that is not RDMA",
-			 n ? "; " : "", what);
+		append(text, size, what, WHY_DIVERGES, "");
+}
+
+/*
+ * Has the policy decided on the guest as it is now? Until the sampler takes up a set in which
+ * settings are new, or a pause has ended, plans are those of the settings before.
+ */
+static bool is_decided(const struct snap_guest *s)
+{
+	return !(s->set_flags & POLICY_EXEMPT) && s->set_flags & POLICY_CAPPABLE;
+}
+
+static void main_text(struct call *c, const struct guest_view *v, const struct snap_guest *s,
+		      char *text, size_t size)
+{
+	/* A plan exists also for guests that no policy may cap: look for that first. */
+	if (!s)
+		append(text, size, "", WHY_NOT_SAMPLED, "");
+	else if (v->conf->exempt)
+		append(text, size, "", WHY_CONFIGURED, "");
+	else if (v->released)
+		append(text, size, "", WHY_RELEASED, "");
+	else if (v->paused)
+		append(text, size, "", WHY_PAUSED, "");
+	else if (!v->cappable)
+		append(text, size, "", WHY_UNCAPPABLE, v->cap_note);
+	else if (!is_decided(s))
+		append(text, size, "", WHY_UNDECIDED, "");
+	else
+		reason_text(c->guests, c->sn, &s->plan, text, REASON_MAX);
 }
 
 static json_t *why_row(struct call *c, const struct guest_entry *g)
@@ -175,22 +229,11 @@ static json_t *why_row(struct call *c, const struct guest_entry *g)
 
 	put_identity(o, &v);
 	put_cap(o, "cap", s ? s->applied : v.own.cap);
-	/* A plan exists also for guests that no policy may cap: look for that first. */
-	if (!s)
-		snprintf(text, sizeof(text), "not sampled yet");
-	else if (v.conf->exempt)
-		snprintf(text, sizeof(text), "exempt by configuration");
-	else if (v.released)
-		snprintf(text, sizeof(text), "released by cap-release");
-	else if (v.paused)
-		snprintf(text, sizeof(text), "paused: its own cap holds until resex resume");
-	else if (!v.cappable)
-		snprintf(text, sizeof(text), "not cappable: %s", v.cap_note);
-	else
-		reason_text(c->guests, c->sn, &s->plan, text, REASON_MAX);
-	if (s && s->applied.limited && cap_to_percent(s->applied) == v.conf->max_cap && !v.alone)
-		append_max_cap(&v, text, sizeof(text));
-	append_forged(&v, text, sizeof(text));
+	main_text(c, &v, s, text, sizeof(text));
+	if (s)
+		append_cap(&v, s, guests_view(c->guests).observe, text, sizeof(text));
+	if (v.forged) /* of every guest, too: it may be charged too little */
+		append(text, sizeof(text), "", WHY_FORGED, "");
 	append_divergence(g, text, sizeof(text));
 	put_s(o, "text", text);
 	if (s)

@@ -132,7 +132,7 @@ struct check_view guests_link_check(const struct guests *gs, uint32_t i);
 void guest_divergence(const struct guest_entry *g, char *out, size_t size);
 /*
  * Links, a bit each, with two guests or more of which none reported a latency in the last second,
- * though the policy in force caps guests only because of these.
+ * all being there for a second, though the policy in force caps guests only because of these.
  */
 uint32_t guests_unheard(const struct guests *gs, const struct snapshot *sn);
 /* In one sentence; "" without links. */

@@ -13,6 +13,12 @@ struct on_link {
 	uint32_t guests, heard;
 };
 
+/* Also for the first second, in which it is not known whether its applications report. */
+static bool is_heard(const struct snap_latency *l)
+{
+	return !l->seconds || l->second_n > 0;
+}
+
 uint32_t guests_unheard(const struct guests *gs, const struct snapshot *sn)
 {
 	struct on_link on[FLOW_LINKS_MAX] = { 0 };
@@ -26,7 +32,7 @@ uint32_t guests_unheard(const struct guests *gs, const struct snapshot *sn)
 		if (!g || !guests_snap(g, sn))
 			continue;
 		on[g->conf.link].guests++;
-		on[g->conf.link].heard += sn->guest[i].latency.second_n > 0;
+		on[g->conf.link].heard += is_heard(&sn->guest[i].latency);
 	}
 	/* A guest that is alone on its link slows nobody down. */
 	for (uint32_t l = 0; l < FLOW_LINKS_MAX; l++)

@@ -133,7 +133,8 @@ struct event_ring {
 /* What a guest's applications reported. */
 struct snap_latency {
 	uint64_t n, lost;		  /* samples since the guest joined */
-	uint64_t second_n;		  /* in the last whole second */
+	uint64_t seconds;		  /* whole ones since the guest joined */
+	uint64_t second_n;		  /* samples in the last whole second */
 	uint64_t mean_ns, dev_ns, p99_ns; /* of whole latencies in it; 0 when second_n is 0 */
 };
 

@@ -106,6 +106,7 @@ static void slot_join(struct sampler *s, const struct set_guest *g, struct mono 
 	sl->guest = g;
 	slot_bit_set(&s->used, g->slot);
 	sl->fresh = true;
+	sl->second_began = now;
 	sl->rate_wanted = RATE_ONE;
 	sl->serial = mail_serial(mail);
 	sl->generation = mail_generation(atomic_load(&m->expect));

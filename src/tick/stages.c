@@ -63,6 +63,7 @@ static void end_second(struct sampler *s, struct slot *sl, struct mono now)
 	struct snap_latency *l = &sl->latency;
 	struct window *w = &all->second;
 
+	l->seconds++;
 	l->second_n = w->n;
 	l->mean_ns = window_mean(w);
 	l->dev_ns = window_deviation(w);

@@ -6,8 +6,8 @@ The steps of a tick are methods in the page's order; a guest's block holds what 
 """
 from math import isqrt
 
-from second import (CAP_NONE, CAPPABLE, EXEMPT, NEW, ONE, U32, Block, Policy, clamp, entry, full,
-                    percent)
+from ioshares_why import FINE, NO_BASE, NOBODY, NONE, OVER, SELF, Reasons, is_subject, is_taxed
+from second import CAP_NONE, EXEMPT, NEW, ONE, U32, Block, Policy, clamp, full, percent
 
 SAT = 2**62
 SAMPLES = 2**20
@@ -21,17 +21,6 @@ AIM = 900  # permille of the tolerance
 LONG = 4  # times a window is, without gross harm
 ENOUGH = 8  # the part of min_samples that is enough for a window of stale
 REFILLS = 5  # over which the raises of a set are spread
-NONE, NO_BASE, FINE, SELF, NOBODY, OVER = range(6)  # verdicts
-(FREE, TAXED, EMPTY, IS_EXEMPT, NOT_CAPPABLE, FUTILE, SELF_HURT, HURT, UNBLAMED, BASELESS,
- FADING, FLOOR, UNHEARD, UNKNOWN) = range(14)
-
-
-def is_subject(g):
-    return bool(g.flags & CAPPABLE and not g.flags & EXEMPT)
-
-
-def is_taxed(b):
-    return b.rate != ONE
 
 
 class Window:
@@ -70,8 +59,8 @@ class LinkState:
         self.calm = self.calm_time = self.raised = self.cycles = 0
 
 
-class IOShares(Policy):
-    NAME, REASONS = "ioshares", 14
+class IOShares(Reasons, Policy):
+    NAME, REASONS = "ioshares", 18
     PARAMS = (
         ("window", "ns", 1000000, 10000000000, 50000000), ("min_samples", "-", 1, 1000000, 128),
         ("tolerance", "permille", 0, 10000, 50),
@@ -740,57 +729,3 @@ class IOShares(Policy):
         if not r:
             return False
         return r.intf * 1000 > r.first_intf.get(g.slot, 0) * (1000 - self.p.futile_gain)
-
-    # 10: the plan.
-    def line(self, g, b):
-        reason, b.wanted, why = self.decided(g, b)
-        return entry(b.wanted, b.rate, reason, why)
-
-    def decided(self, g, b):
-        """(reason, cap, figures)"""
-        if not is_subject(g):
-            return (IS_EXEMPT if g.flags & EXEMPT else NOT_CAPPABLE), CAP_NONE, (0, 0, 0, 0)
-        if self.p.on_empty and g.balance == 0 and g.allocated > 0:
-            cap = clamp((1, self.least(g)), g, self.least(g))
-            return EMPTY, cap, (cap[1], 0, 0, 0)
-        if is_taxed(b):
-            cap = clamp((1, self.cap_of(g, b.rate)), g, self.least(g))
-            return self.taxed(g, b, cap)
-        return self.uncapped(g, b)
-
-    def is_at_floor(self, g, b):
-        r = self.claimant(g, b)
-        return (b.rate == self.most(g) and self.is_long_pinned(b) and bool(r)
-                and r.verdict == OVER)
-
-    def taxed(self, g, b, cap):
-        r = self.blocks[b.accuser] if b.accuser in self.shown else None
-        if r and self.is_reporter(r):
-            reason = FLOOR if self.is_at_floor(g, b) else TAXED
-            return reason, cap, (cap[1], r.rise[0], b.accuser, r.rise[1])
-        return FADING, cap, (cap[1], 0, 0, 0)
-
-    def uncapped(self, g, b):
-        for slot in sorted(self.shown):
-            r = self.blocks[slot]
-            if self.is_reporter(r) and self.rests(r, g.slot):
-                left = (r.rest_until[g.slot] - self.now) // 10**6
-                return FUTILE, CAP_NONE, (0, 0, slot, left)
-        if b.verdict in (NONE, FINE):
-            return self.unaccused(g), CAP_NONE, (0, 0, 0, 0)
-        if b.verdict == NO_BASE:
-            return BASELESS, CAP_NONE, (0, 0, 0, 0)
-        who, top = (g.slot, b.top) if b.verdict == OVER else (0, 0)
-        reason = {SELF: SELF_HURT, NOBODY: UNBLAMED, OVER: HURT}[b.verdict]
-        return reason, CAP_NONE, (who, b.rise[0], top, b.rise[1])
-
-    def unaccused(self, g):
-        """Do others say that this guest does not slow them down, or can none say so?"""
-        others = [self.blocks[o.slot] for o in self.on_link[g.link] if o is not g]
-        others = [o for o in others if self.is_reporter(o)]
-        if any(self.is_evidence(o) for o in others):
-            return FREE
-        return UNKNOWN if others else UNHEARD
-
-    def is_evidence(self, b):
-        return b.verdict in (FINE, NOBODY, OVER)

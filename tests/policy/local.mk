@@ -6,5 +6,5 @@ tests_policy_replay_LDADD = libpolicies.a libcore.a
 POLICY_TESTS = tests/policy/compare.py
 TESTS += $(POLICY_TESTS)
 PLANTED += tests/policy/planted.sh
-EXTRA_DIST += $(POLICY_TESTS) tests/policy/ioshares.py tests/policy/plants.py tests/policy/plants.seeds \
+EXTRA_DIST += $(POLICY_TESTS) tests/policy/ioshares.py tests/policy/ioshares_why.py tests/policy/plants.py tests/policy/plants.seeds \
 	tests/policy/second.py tests/policy/traces.py tests/policy/wrong.py

@@ -176,12 +176,12 @@ class FreeMarket(Policy):
 
 
 class Ratio(Policy):
-    NAME, REASONS = "ratio", 4
+    NAME, REASONS = "ratio", 5
     PARAMS = (("victim_bytes", "bytes", 1, 2**30, 65536),
               ("hold", "ns", 0, 100000000000, 1000000000),
               ("min_cap", "mpct", 1000, 100000, 1000))
     RULES = ("grew", "expired", "expired to nothing", "held", "exactly the victim's", "least")
-    FREE, RATIO, IS_EXEMPT, NOT_CAPPABLE = range(4)
+    FREE, RATIO, IS_EXEMPT, NOT_CAPPABLE, UNSEEN = range(5)
 
     def new_block(self):
         b = Block()
@@ -214,7 +214,7 @@ class Ratio(Policy):
             return self.NOT_CAPPABLE, CAP_NONE
         if size <= victim:
             self.saw["exactly the victim's"] += size == victim
-            return self.FREE, CAP_NONE
+            return (self.FREE if size else self.UNSEEN), CAP_NONE
         wanted = full(g) * victim // size
         self.saw["least"] += wanted < self.least(g)
         return self.RATIO, clamp((1, wanted), g, self.least(g))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """wrong: methods of IOShares with one error each, for plants.py. Each gets the true one first."""
 import ioshares
+import ioshares_why
 import second
 
 
@@ -236,7 +237,7 @@ def without_tolerance(true, self, g, by_mean, by_dev):
 
 def claim_unread(true, self, b, w, members):
     if not self.is_over(b.excess):
-        return ioshares.FINE
+        return ioshares_why.FINE
     return true(self, b, w, members)
 
 
@@ -404,14 +405,14 @@ def near_is_calm(true, self, guests, verdicts):
 def over_is_no_time(true, self, state, guests, verdicts):
     time = state.calm_time
     true(self, state, guests, verdicts)
-    if ioshares.OVER in verdicts:
+    if ioshares_why.OVER in verdicts:
         state.calm_time = time
 
 
 def over_keeps_calm(true, self, state, guests, verdicts):
     calm = state.calm
     true(self, state, guests, verdicts)
-    if ioshares.OVER in verdicts:
+    if ioshares_why.OVER in verdicts:
         state.calm = calm
 
 
@@ -433,7 +434,7 @@ def claim_when_over(true, self, r):
 
 def only_over(true, self, g, b):
     r = true(self, g, b)
-    return r if r and r.verdict == ioshares.OVER else None
+    return r if r and r.verdict == ioshares_why.OVER else None
 
 
 def most_alone(true, self, g, b):
@@ -443,7 +444,7 @@ def most_alone(true, self, g, b):
 
 def in_no_set(true, self, g, b):
     r = self.blocks[b.accuser] if b.accuser in self.shown else None
-    return r if r and r.verdict in (ioshares.OVER, ioshares.NOBODY) else None
+    return r if r and r.verdict in (ioshares_why.OVER, ioshares_why.NOBODY) else None
 
 
 def pin_kept(true, self, g, b):
@@ -483,26 +484,48 @@ def empty_without_money(true, self, g, b):
 
 def floor_untold(true, self, g, b, cap):
     reason, *rest = true(self, g, b, cap)
-    return (ioshares.TAXED if reason == ioshares.FLOOR else reason, *rest)
+    return (ioshares_why.TAXED if reason == ioshares_why.FLOOR else reason, *rest)
 
 
-def nobody_is_floor(true, self, g, b):
-    return (b.rate == self.most(g) and self.is_long_pinned(b)
-            and bool(self.claimant(g, b)))
+def held_is_taxed(true, self, g, b, cap):
+    reason, *rest = true(self, g, b, cap)
+    return (ioshares_why.TAXED if reason == ioshares_why.HELD else reason, *rest)
+
+
+def nobody_blames(true, self, r, g):
+    return r.verdict in (ioshares_why.NOBODY, ioshares_why.OVER) and g.slot in r.blamed
+
+
+def soon_untold(true, self, g, b):
+    soon, b.next_rate = b.next_rate, 0
+    said = true(self, g, b)
+    b.next_rate = soon
+    return said
 
 
 def self_is_evidence(true, self, b):
-    return true(self, b) or b.verdict == ioshares.SELF
+    return true(self, b) or b.verdict == ioshares_why.SELF
 
 
 def own_evidence(true, self, g):
-    b = self.blocks[g.slot]
-    return ioshares.FREE if self.is_evidence(b) else true(self, g)
+    reason, *rest = true(self, g)
+    own = self.is_evidence(self.blocks[g.slot]) and reason in (ioshares_why.UNKNOWN, ioshares_why.UNHEARD)
+    return (ioshares_why.FREE if own else reason, *rest)
 
 
 def unheard_is_unknown(true, self, g):
-    reason = true(self, g)
-    return ioshares.UNKNOWN if reason == ioshares.UNHEARD else reason
+    reason, *rest = true(self, g)
+    return (ioshares_why.UNKNOWN if reason == ioshares_why.UNHEARD else reason, *rest)
+
+
+def spared_is_free(true, self, g):
+    said = true(self, g)
+    return (ioshares_why.FREE, *said[1:]) if said[0] == ioshares_why.SPARED else said
+
+
+def least_is_soon(true, self, g):
+    said = true(self, g)
+    return (ioshares_why.SOON, *said[1:]) if said[0] == ioshares_why.LEAST else said
 
 
 def mean_alone(true, self, base, figures):

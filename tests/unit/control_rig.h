@@ -28,6 +28,7 @@ static inline struct snapshot *snap_of_set(struct guests_rig *g)
 
 		s->key = g->set->guest[i].key;
 		s->slot = g->set->guest[i].slot;
+		s->set_flags = g->set->guest[i].flags;
 		s->account.rate = RATE_ONE;
 		s->account.allocated.m = s->account.balance.m = 624288 * RESO_MILLI;
 		s->rings = g->set->guest[i].scan->rings;
@@ -43,9 +44,11 @@ static inline void rig_tick(struct guests_rig *g)
 	rig_show(g);
 	rig_ack(g);
 	sn->set_serial = g->set->serial;
-	for (uint32_t i = 0; i < sn->guests && i < g->set->guests; i++)
+	for (uint32_t i = 0; i < sn->guests && i < g->set->guests; i++) {
+		sn->guest[i].set_flags = g->set->guest[i].flags;
 		if (g->set->guest[i].flags & POLICY_EXEMPT)
 			sn->guest[i].applied = g->set->guest[i].own;
+	}
 }
 
 struct answer {

@@ -31,6 +31,10 @@ enum {
 	FLOOR,
 	UNHEARD,
 	UNKNOWN,
+	SPARED,
+	SOON,
+	HELD,
+	LEAST,
 	REASONS,
 };
 enum { ONE = 65536, BASE = 200000, BASE_IO = 60000 };

@@ -224,9 +224,10 @@ static inline uint32_t named(const struct step *s, const char *const *names, uin
 }
 
 static const char *const verdict_names[] = { "none", "nobase", "fine", "self", "nobody", "over" };
-static const char *const reason_names[] = { "free",   "taxed", "empty",	  "exempt", "uncappable",
-					    "futile", "self",  "hurt",	  "nobody", "nobase",
-					    "fading", "floor", "unheard", "unknown" };
+static const char *const reason_names[] = { "free",   "taxed", "empty",	  "exempt",  "uncappable",
+					    "futile", "self",  "hurt",	  "nobody",  "nobase",
+					    "fading", "floor", "unheard", "unknown", "spared",
+					    "soon",   "held",  "least" };
 
 /* Expectations that name a slot instead of a figure. */
 static inline bool check_slot(struct rig *g, const struct step *s)

@@ -430,7 +430,7 @@ WITH_CALL(why__of_a_set__names_its_guests)
 {
 	struct guests_rig *g = *state;
 
-	assert_string_equal(why_web(g, 0, true), "for it: other guests");
+	assert_string_equal(why_web(g, 0, true), "for it: none so far");
 	assert_string_equal(why_web(g, 0, false), "for it: bulk");
 	assert_string_equal(why(g), "for web, with bulk");
 	assert_string_equal(why_web(g, 3, false),

@@ -374,8 +374,10 @@ static void hear(struct guests_rig *g, uint32_t guests)
 {
 	struct snapshot *sn = snap_of_set(g);
 
-	for (uint32_t i = 0; i < guests; i++)
-		sn->guest[i].latency.second_n = 1;
+	for (uint32_t i = 0; i < sn->guests; i++) {
+		sn->guest[i].latency.seconds = 1;
+		sn->guest[i].latency.second_n = i < guests;
+	}
 	snap_publish(&g->ho);
 }
 
@@ -394,6 +396,18 @@ WITH_CALL(policy_note__nobody_reports__is_said_when_the_policy_needs_it)
 	hear(g, 1);
 	assert_string_equal(str(ask(g, "info", ""), "policy_note"), "");
 	assert_string_equal(str(ask(g, "policy-set", "'policy':'ioshares'"), "policy_note"), "");
+}
+
+WITH_CALL(policy_note__guests_have_just_come__is_not_said)
+{
+	struct guests_rig *g = *state;
+	struct snapshot *sn;
+
+	ask(g, "policy-set", "'policy':'ioshares'");
+	sn = snap_of_set(g);
+	sn->guest[0].latency.seconds = 1; /* and the other may still report */
+	snap_publish(&g->ho);
+	assert_string_equal(str(ask(g, "info", ""), "policy_note"), "");
 }
 
 WITH_CALL(policy_note__guest_alone_on_its_link__is_not_warned_of)

@@ -193,7 +193,7 @@ TEST(why__says_what_is_left_of_what)
 	assert_int_equal(p->why[0], RESOS(900));
 	assert_int_equal(p->why[1], RESOS(1000));
 	decide_at(&g, 500, RESOS(90));
-	assert_non_null(strstr(g.ops->reasons[p->reason], "%2m"));
+	assert_non_null(strstr(g.ops->reasons[p->reason], "%2c"));
 	assert_int_equal(p->why[0], RESOS(90));
 	assert_int_equal(p->why[1], RESOS(1000));
 	assert_int_equal(p->why[2], 90000);

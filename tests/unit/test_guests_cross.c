@@ -163,6 +163,21 @@ TEST_WITH(guest__its_claims_were_lost_while_the_host_was_late__is_not_accused, s
 	assert_int_equal(rig_events(g, "divergence-end"), 0);
 }
 
+/* One late tick is no excuse for what is lost in later windows. */
+TEST_WITH(guest__claims_are_lost_long_after_the_host_was_late__is_accused, setup, call_teardown)
+{
+	struct guests_rig *g = *state;
+
+	next_window(g);
+	starve(g, 1);
+	for (int i = 0; i < 2; i++) {
+		claims[BULK].lost++;
+		bulk_sends(g, 1, 200 * MB, 0);
+	}
+	assert_int_equal(num(counter_of(g, "bulk"), "skipped"), 1);
+	assert_int_equal(rig_events(g, "divergence"), 1);
+}
+
 /* Else a guest could hide behind every late tick. */
 TEST_WITH(guest__nothing_was_lost_while_the_host_was_late__is_accused, setup, call_teardown)
 {

@@ -214,7 +214,7 @@ TEST(paper__64_kb_beside_2_mb__cap_50_in_one_window_and_25_in_two)
 	assert_int_equal(reason(&l.g, 1), TAXED);
 	loop_until(&l, 3000);
 	assert_in_range(loop_until(&l, 4000), 209, 220); /* 5 % */
-	assert_int_equal(reason(&l.g, 1), TAXED);
+	assert_int_equal(reason(&l.g, 1), HELD);
 	rig_close(&l.g);
 }
 
@@ -500,7 +500,8 @@ static void check_plan(struct prop *r, uint64_t step, struct rig *g, const struc
 		prop_assert(r, step, out->rate.q16 == ONE && !state_of(g, p->slot)->next_rate);
 	prop_assert(r, step,
 		    out->cap.limited == (out->reason == TAXED || out->reason == EMPTY ||
-					 out->reason == FADING || out->reason == FLOOR));
+					 out->reason == FADING || out->reason == FLOOR ||
+					 out->reason == HELD));
 	for (int i = 0; i < 4; i++)
 		prop_assert(r, step, out->why[i] >= 0 && out->why[i] <= UINT32_MAX);
 }

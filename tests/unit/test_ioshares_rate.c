@@ -97,7 +97,7 @@ static const struct ios_row raise_rows[] = {
 	/* Three guests, 50 / 3 ms apart; then the last cap must bite. */
 	{ "spread__each_guest__has_a_place_in_five_refills",
 	  "off 9, off 11, param bite 10000000, over 60 us, run 2 -> set 3, rate 131072,"
-	  "rate 65536 of 9, rate 65536 of 11, says free 9; run 12 -> rate 65536 of 11;"
+	  "rate 65536 of 9, rate 65536 of 11, says soon 9; run 12 -> rate 65536 of 11;"
 	  "run 1 -> rate 131072 of 11, says taxed 11; run 11 -> rate 65536 of 9;"
 	  "run 1 -> rate 131072 of 9; run 9 -> open 0; run 1 -> open 1;"
 	  "run 14 -> rate 131072; run 1 -> rate 262144, rate 131072 of 11;"
@@ -141,9 +141,9 @@ TEST_ROWS(raise_rows, run_ios_row)
 static const struct ios_row calm_rows[] = {
 	{ "calm__four_windows__then_15_percent_a_window_until_lift",
 	  "over 60 us, run 2, over 0 us, run 19 -> rate 131072;"
-	  "run 1 -> rate 111411, says taxed; run 4 -> rate 111411;"
-	  "run 1 -> rate 94699, says taxed; run 4 -> rate 94699;"
-	  "run 1 -> rate 80494, says taxed; run 4 -> rate 80494;"
+	  "run 1 -> rate 111411, says held; run 4 -> rate 111411;"
+	  "run 1 -> rate 94699, says held; run 4 -> rate 94699;"
+	  "run 1 -> rate 80494, says held; run 4 -> rate 80494;"
 	  "run 1 -> rate 65536, says free, cap 0, accused 0, first 0" },
 	/* The rate of cap 94, and the one of cap 95. */
 	{ "calm__at_95_percent__no_cap",
@@ -286,33 +286,33 @@ static const struct ios_row floor_rows[] = {
 	  "figures 1000 2699 3 0 7, rate 6553600" },
 	{ "floor__within_tolerance__is_not_said",
 	  "waits 200 us, over 600 us, run 6, tolerance 1000, over 180 us, run 2100"
-	  "-> holds 1, rate 6553600, says taxed" },
+	  "-> holds 1, rate 6553600, says held" },
 	{ "floor__the_accuser_blames_another__stays_and_is_not_said",
 	  "waits 200 us, over 600 us, run 6, sends 0, off 9, run 2001 -> verdict over,"
-	  "most 9, spares 7, rate 6553600, says taxed" },
+	  "most 9, spares 7, rate 6553600, says held" },
 	{ "floor__of_a_guest_whose_lowest_cap_is_all__is_none",
-	  "least 100000, over 60 us, run 2100 -> verdict over, rate 65536, cap 0, says free" },
+	  "least 100000, over 60 us, run 2100 -> verdict over, rate 65536, cap 0, says least" },
 	/* Believed are 0.997 tolerances; 19947 ns are twice as much, 19946 ns are less. */
 	{ "pinned__claims_twice_what_is_believed__is_lifted_after_two_seconds",
 	  "queues 1, over 60 us, run 2, param calm 1000, param futile_gain 1000, sends 50 of 3,"
-	  "sends 166, over 19947 ns, run 2004 -> rate 131072, says taxed; run 1 -> rate 65536, "
+	  "sends 166, over 19947 ns, run 2004 -> rate 131072, says held; run 1 -> rate 65536, "
 	  "says futile" },
 	{ "pinned__claims_less__stays",
 	  "queues 1, over 60 us, run 2, param calm 1000, param futile_gain 1000, sends 50 of 3,"
-	  "sends 166, over 19946 ns, run 2100 -> verdict nobody, rate 131072, says taxed" },
+	  "sends 166, over 19946 ns, run 2100 -> verdict nobody, rate 131072, says held" },
 	{ "pinned__is_believed_to_be_over__goes_on",
 	  "queues 4, param futile 3000000, over 4000 us, run 6 -> verdict over, rate 6553600;"
 	  "run 2 -> rate 6553600; run 3 -> rate 65536, says futile" },
 	{ "pinned__the_accuser_is_not_believed_at_all__is_lifted",
 	  "queues 1, over 60 us, run 2, param calm 1000, sends 20, run 2004 -> verdict nobody,"
-	  "rate 131072, says taxed; run 1 -> rate 65536, says futile" },
+	  "rate 131072, says held; run 1 -> rate 65536, says futile" },
 	{ "pinned__below_the_lowest_cap__is_not_said",
 	  "queues 1, param futile 50000000, param futile_gain 0, sends 50 of 3, sends 167,"
 	  "over 60 us, run 70"
 	  "-> verdict over, rate 131073..6553599, says taxed" },
 	{ "pinned__gain_of_0__the_same_harm_is_gain_enough",
 	  "queues 1, over 60 us, run 2, param calm 1000, param futile_gain 0, sends 20, run 3000"
-	  "-> verdict nobody, rate 131072, says taxed" },
+	  "-> verdict nobody, rate 131072, says held" },
 	{ "pinned__believed_again__begins_anew",
 	  "queues 1, over 60 us, run 2, param calm 1000, sends 20, run 2000 -> rate 131072;"
 	  "tolerance 1000, queues 4, sends 811, over 180 us, judge, tolerance 50, queues 1,"
@@ -347,19 +347,19 @@ TEST(futile__another_rests_longer__is_not_said_of_this_one)
 static const struct ios_row begin_rows[] = {
 	{ "new_guest__in_a_slot_that_rests__is_blamed_like_any",
 	  "waits 200 us, over 600 us, run 2006 -> says futile;"
-	  "new 7, run 1 -> says free; run 2 -> says hurt 3, first 196608" },
+	  "new 7, run 1 -> says spared; run 2 -> says hurt 3, first 196608" },
 	{ "new_guest__in_the_slot_of_a_blamed_one__was_never_blamed",
 	  "over 60 us, run 2 -> first 19660; new 7, run 1 -> first 0, spares 7, rate 65536" },
 	{ "new_guest__in_the_accusers_slot__accused_nobody",
 	  "over 60 us, run 2, new 3, run 1 -> says fading, figures 50000 0 0 0 7,"
 	  "rate 131072" },
 	{ "restart__of_a_taxed_guest__keeps_its_rate",
-	  "over 60 us, run 2, restart 7, run 1 -> rate 131072, cap 50000, says taxed,"
+	  "over 60 us, run 2, restart 7, run 1 -> rate 131072, cap 50000, says held,"
 	  "open 0; run 1 -> rate 131072, open 1" },
 	{ "restart__not_cappable_yet__has_its_rate_and_no_cap",
 	  "over 60 us, run 2, flags 0, restart 7, run 1 -> rate 131072, cap 0,"
 	  "says uncappable, figures 0 0 0 0 7; run 4 -> verdict nobody, rate 131072;"
-	  "over 0 us, flags 2, run 1 -> rate 131072, cap 50000, says taxed" },
+	  "over 0 us, flags 2, run 1 -> rate 131072, cap 50000, says held" },
 	{ "restart__of_a_reporter__begins_its_window_anew",
 	  "run 3, restart 3, run 4 -> calm 0; run 1 -> calm 1" },
 	{ "restart__of_the_accuser__it_accused_nobody",
@@ -369,7 +369,7 @@ static const struct ios_row begin_rows[] = {
 	  "run 1 -> rate 65536, says futile" },
 	{ "restart__of_a_guest_that_rests__is_blamed_like_any",
 	  "waits 200 us, over 600 us, run 2006 -> says futile;"
-	  "restart 7, run 1 -> says free, first 0; run 1 -> verdict over, rate 524288" },
+	  "restart 7, run 1 -> says spared, first 0; run 1 -> verdict over, rate 524288" },
 	/* It sends 1 % of the link; all that it sent before would be 96 %. */
 	{ "restart__within_a_window__counts_from_then_on",
 	  "param window 50000000, sends 10, over 60 us, run 5020 -> says nobody 3;"

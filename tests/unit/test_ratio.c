@@ -180,7 +180,7 @@ TEST(why__says_cap_and_both_sizes)
 	assert_int_equal(p->why[1], 262144);
 	assert_int_equal(p->why[2], 65536);
 	assert_int_equal(p->why[3], 0);
-	assert_non_null(strstr(g.ops->reasons[1], "%0m percent"));
+	assert_non_null(strstr(g.ops->reasons[1], "%0c percent"));
 	rig_close(&g);
 }
 
