@@ -14,7 +14,7 @@
 enum option_set {
 	OPT_NONE = 0,
 	OPT_COMMON = 1 << 0,
-	OPT_ALL_HOSTS = 1 << 1,
+	OPT_LIST = 1 << 1, /* --totals, --all-hosts */
 	OPT_FILE = 1 << 2,
 	OPT_UNDO = 1 << 3,
 	OPT_FORCE = 1 << 4,
@@ -33,7 +33,8 @@ enum option_set {
 struct options {
 	const char *socket; /* NULL: not given */
 	bool json, help, version;
-	bool all, all_hosts, all_sources, undo, force, dry_run, follow, node, verbose, batch;
+	bool all, all_hosts, all_sources, totals, undo, force, dry_run, follow, node, verbose,
+		batch;
 	const char *file, *since, *delay, *sort; /* NULL: not given */
 	long lines;				 /* also --count; -1: not given */
 };
