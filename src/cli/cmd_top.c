@@ -212,10 +212,14 @@ static void begin_round(struct top *t, bool whole)
 	t->whole = whole;
 	t->at = TOP_LIST;
 	t->began = now_of(t);
-	if (t->cli->client.fd < 0 && top_link_open(&t->link))
-		lose(t);
-	else
-		ask_next(t);
+	if (t->cli->client.fd < 0) {
+		if (top_link_open(&t->link)) {
+			lose(t);
+			return;
+		}
+		top_model_connected(&t->model, t->link.pid, t->began);
+	}
+	ask_next(t);
 }
 
 static void take_reply(struct top *t, json_t *r)

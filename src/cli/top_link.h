@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct client;
 
@@ -18,7 +19,8 @@ struct top_link {
 	size_t sent, out_len;
 	char *in; /* a part of a reply */
 	size_t n, size;
-	int rc; /* the exit code that belongs to the error */
+	int rc;	   /* the exit code that belongs to the error */
+	pid_t pid; /* of the process that listens; 0: not known */
 };
 
 /* client has path and daemon; it is only used, and fd -1. */

@@ -60,7 +60,7 @@ static void put_row(struct top_grid *g, int y, const json_t *o, const struct lis
 	char text[CELL_MAX];
 
 	for (int c = 0, x = 0; cols[c].head && x < g->cols; x += width[c++] + 2) {
-		/* The rest of the row, if that is less: the end of a figure is cut with its column. */
+		/* Of a figure that is cut, its column is left out. */
 		int room = width[c] < g->cols - x ? width[c] : g->cols - x;
 
 		if (o)

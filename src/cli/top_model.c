@@ -196,7 +196,10 @@ static void keep(json_t **at, json_t *r)
 	*at = json_incref(r);
 }
 
-/* Ticks are counted from the daemon's start on: a smaller count is another daemon's. */
+/*
+ * Ticks are counted from the daemon's start on: a smaller count is another daemon's. A larger one
+ * may be, too, after some time: top_model_connected() knows better, but not from all places.
+ */
 static void take_info(struct top_model *m, json_t *r, struct mono now)
 {
 	json_int_t before = json_integer_value(json_object_get(m->info, "ticks"));
@@ -249,6 +252,13 @@ void top_model_refused(struct top_model *m, enum top_reply what, const char *sen
 	utf8_mend(m->refused[what]);
 	if (kept[what])
 		keep(kept[what], NULL);
+}
+
+void top_model_connected(struct top_model *m, long pid, struct mono now)
+{
+	if (m->pid && pid && pid != m->pid)
+		m->restarted = now;
+	m->pid = pid;
 }
 
 void top_model_asked(struct top_model *m, struct mono now)

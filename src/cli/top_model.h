@@ -92,7 +92,8 @@ struct top_model {
 	bool waits, seen;      /* a request is out; a list came at least once */
 	struct mono asked;     /* the request that is out */
 	struct mono listed;    /* the newest list */
-	struct mono restarted; /* when a new resexd answered; ns 0: never */
+	struct mono restarted; /* when a new resexd was seen; ns 0: never */
+	long pid;	       /* of resexd; 0: not known */
 	char lost[640];	       /* why there is no connection; "": there is one */
 };
 
@@ -106,6 +107,8 @@ void top_model_free(struct top_model *m);
 int top_model_reply(struct top_model *m, enum top_reply what, json_t *r, struct mono now);
 /* resexd answered with an error. */
 void top_model_refused(struct top_model *m, enum top_reply what, const char *sentence);
+/* There is a connection to the process pid; 0: it is not known. Another one was started anew. */
+void top_model_connected(struct top_model *m, long pid, struct mono now);
 /* A request was sent. */
 void top_model_asked(struct top_model *m, struct mono now);
 /* There is no connection, for this reason. */
@@ -121,7 +124,7 @@ bool top_model_hung(const struct top_model *m, struct mono now);
  */
 bool top_model_trouble(const struct top_model *m, struct mono now, char *text, size_t size);
 
-/* Order the guests by m->sort and m->reverse. Figures descend, words ascend; unknown ones are last. */
+/* By m->sort and m->reverse. Figures descend, words ascend; unknown ones are last. */
 void top_model_sort(struct top_model *m);
 
 /* The chosen guest, or NULL. */

@@ -254,6 +254,24 @@ RIG_TEST(trouble__of_a_daemon_that_is_started_anew__is_told_for_ten_seconds)
 	assert_trouble(r, false, "");
 }
 
+RIG_TEST(trouble__of_another_process_at_the_socket__is_told_whatever_its_ticks)
+{
+	struct rig *r = *state;
+
+	top_model_connected(&r->m, 100, r->now);
+	many(r, 1);
+	reply(r, TOP_INFO, "{'ticks':5}");
+	assert_trouble(r, false, "");
+	top_model_connected(&r->m, 100, r->now); /* it only closed the connection */
+	assert_trouble(r, false, "");
+	top_model_connected(&r->m, 0, r->now);
+	top_model_connected(&r->m, 101, r->now);
+	assert_trouble(r, false, "");
+	top_model_connected(&r->m, 102, r->now);
+	reply(r, TOP_INFO, "{'ticks':9000}");
+	assert_trouble(r, false, "resexd was started anew 0 s ago");
+}
+
 RIG_TEST(trouble__of_a_list_that_is_refused__is_the_sentence)
 {
 	struct rig *r = *state;
