@@ -125,6 +125,9 @@ src/cacheload/history* src/cacheload/history.h src/cacheload/history_priv.h @pur
 src/cacheload/http*    src/cacheload/http.h @pure stdlib.h strings.h
 src/cacheload/*        src/cacheload/ !src/cacheload/history_priv.h src/core/ src/util/ resex/exit.h config.h @libc jansson.h
 src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/agent_socket.h resex/exit.h config.h @libc jansson.h infiniband/ rdma/
+src/cli/top_screen*    src/cli/top_grid.h src/cli/top_model.h src/cli/top_screen.h src/util/utf8.h resex/exit.h config.h @libc curses.h
+src/cli/top_link*      src/cli/client.h src/cli/top_link.h resex/exit.h config.h @libc jansson.h
+src/cli/top_*          src/cli/top_grid.h src/cli/top_layout.h src/cli/top_list.h src/cli/top_model.h src/core/units.h src/util/utf8.h config.h @pure jansson.h math.h stdio.h stdlib.h strings.h
 src/cli/*              src/cli/ src/core/ src/util/ config.h @libc jansson.h resex/exit.h
 src/peek/*             src/peek/ src/cache/cache.h src/load/index.h src/core/ src/util/ src/conf/cluster.h src/shared/region.h src/transport/transport.h src/cli/table.h resex/exit.h config.h @libc jansson.h
 src/tick/domains*      src/tick/ src/core/ src/hv/hv.h @pure
@@ -179,6 +182,9 @@ policies/* calls clock_gettime gettimeofday clock_nanosleep nanosleep usleep sle
 ibmon/*    calls clock_gettime gettimeofday clock_nanosleep nanosleep usleep sleep time
 src/*      names CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_MONOTONIC_COARSE CLOCK_BOOTTIME CLOCK_TAI
 ibmon/*    names CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_MONOTONIC_COARSE CLOCK_BOOTTIME CLOCK_TAI
+src/cli/top_[gm]* calls printf fprintf dprintf vprintf vfprintf puts fputs putchar fopen fread fwrite fflush fgets getchar getenv system exit abort
+src/cli/top_la*  calls printf fprintf dprintf vprintf vfprintf puts fputs putchar fopen fread fwrite fflush fgets getchar getenv system exit abort
+src/cli/top_lis* calls printf fprintf dprintf vprintf vfprintf puts fputs putchar fopen fread fwrite fflush fgets getchar getenv system exit abort
 ibmon/*    names set_cap hv_sched hv_sched_ops
 END
 }
@@ -381,6 +387,15 @@ ibmon/report/plant.c|#include "src/util/log.h"|may not include src/util/log.h
 ibmon/report/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not name CLOCK_MONOTONIC
 src/cli/plant.c|#include "src/engine/engine.h"|may not include src/engine/engine.h
 src/cli/plant.c|#include "ibmon/ring/ring.h"|may not include ibmon/ring/ring.h
+src/cli/plant.c|#include <curses.h>|may not include <curses.h>
+src/cli/top_layout_plant.c|#include <curses.h>|may not include <curses.h>
+src/cli/top_model_plant.c|#include <unistd.h>|may not include <unistd.h>
+src/cli/top_model_plant.c|#include "src/cli/client.h"|may not include src/cli/client.h
+src/cli/top_layout_plant.c|puts(text);|may not call puts
+src/cli/top_list_plant.c|printf("%d", 1);|may not call printf
+src/cli/top_grid_plant.c|fwrite(text, 1, 1, f);|may not call fwrite
+src/cli/top_link_plant.c|#include "src/cli/top_model.h"|may not include src/cli/top_model.h
+src/cli/top_screen_plant.c|#include "src/cli/top_link.h"|may not include src/cli/top_link.h
 src/cached/conf_plant.c|#include "src/cached/node.h"|may not include src/cached/node.h
 src/cached/conf_plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h
 src/cached/floors_plant.c|#include "src/cached/app.h"|may not include src/cached/app.h

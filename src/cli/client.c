@@ -31,21 +31,45 @@ int client_timed_out(struct client *c)
 	return RESEX_NO_DAEMON;
 }
 
+int client_address(struct client *c, struct sockaddr_un *a)
+{
+	*a = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (strlen(c->path) >= sizeof(a->sun_path)) {
+		snprintf(c->error, sizeof(c->error), "socket path \"%.100s...\" is too long",
+			 c->path);
+		return RESEX_USAGE;
+	}
+	strcpy(a->sun_path, c->path);
+	return RESEX_OK;
+}
+
+int client_unreachable(struct client *c)
+{
+	if (errno == EACCES || errno == EPERM) {
+		snprintf(c->error, sizeof(c->error),
+			 "no permission to speak to %s at %s: run as root", c->daemon, c->path);
+		return RESEX_PERMISSION;
+	}
+	snprintf(c->error, sizeof(c->error),
+		 "cannot reach %s at %s (%s). Is it running? Try: systemctl start %s", c->daemon,
+		 c->path, strerror(errno), c->daemon);
+	return RESEX_NO_DAEMON;
+}
+
 /* path and daemon are kept, not copied: they are named in later errors. */
 int client_open(struct client *c, const char *path, const char *daemon)
 {
 	const struct timeval tv = { .tv_sec = REPLY_TIMEOUT_S };
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct sockaddr_un a;
+	int rc;
 
 	c->path = path;
 	c->daemon = daemon;
 	c->id = 0;
 	c->fd = -1;
-	if (strlen(path) >= sizeof(a.sun_path)) {
-		snprintf(c->error, sizeof(c->error), "socket path \"%.100s...\" is too long", path);
-		return RESEX_USAGE;
-	}
-	strcpy(a.sun_path, path);
+	rc = client_address(c, &a);
+	if (rc)
+		return rc;
 	/* Before connect(2), which waits, too: a hung resexd accepts no connection. */
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (c->fd >= 0) {
@@ -56,15 +80,7 @@ int client_open(struct client *c, const char *path, const char *daemon)
 		return RESEX_OK;
 	if (errno == EAGAIN) /* the time limit of a socket that blocks */
 		return client_timed_out(c);
-	if (errno == EACCES || errno == EPERM) {
-		snprintf(c->error, sizeof(c->error),
-			 "no permission to speak to %s at %s: run as root", daemon, path);
-		return RESEX_PERMISSION;
-	}
-	snprintf(c->error, sizeof(c->error),
-		 "cannot reach %s at %s (%s). Is it running? Try: systemctl start %s", daemon, path,
-		 strerror(errno), daemon);
-	return RESEX_NO_DAEMON;
+	return client_unreachable(c);
 }
 
 void client_close(struct client *c)
@@ -151,11 +167,7 @@ static int error_of_reply(struct client *c, const json_t *err)
 	return code == -32601 || code == -32602 ? RESEX_USAGE : RESEX_FAILURE;
 }
 
-/*
- * A line, which is sent at once: a part of it would wake resexd, too. Takes params over. To be
- * freed; NULL: no memory.
- */
-static char *request_line(int id, const char *method, json_t *params)
+char *client_line(int id, const char *method, json_t *params)
 {
 	json_t *req = json_pack("{s:s,s:i,s:s,s:o}", "jsonrpc", "2.0", "id", id, "method", method,
 				"params", params);
@@ -174,7 +186,7 @@ static char *request_line(int id, const char *method, json_t *params)
 /* With the longest id: the answer holds for each request of a connection. */
 bool client_fits(const char *method, json_t *params)
 {
-	char *text = request_line(INT_MAX, method, json_incref(params));
+	char *text = client_line(INT_MAX, method, json_incref(params));
 	bool fits = text && strlen(text) <= CLIENT_REQUEST_MAX + 1;
 
 	free(text);
@@ -182,7 +194,7 @@ bool client_fits(const char *method, json_t *params)
 }
 
 /* A reply that is not JSON, or has neither member, is not resexd's: read it as no reply. */
-static int result_of_reply(struct client *c, const char *line, json_t **result)
+int client_result(struct client *c, const char *line, json_t **result)
 {
 	json_t *rep = json_loads(line, 0, NULL);
 	int rc;
@@ -199,7 +211,7 @@ static int result_of_reply(struct client *c, const char *line, json_t **result)
 
 int client_call(struct client *c, const char *method, json_t *params, json_t **result)
 {
-	char *text = request_line(++c->id, method, params ? params : json_object()), *line;
+	char *text = client_line(++c->id, method, params ? params : json_object()), *line;
 	size_t len;
 	int rc;
 
@@ -214,7 +226,7 @@ int client_call(struct client *c, const char *method, json_t *params, json_t **r
 	free(text);
 	line = client_read(c->fd, true, &len);
 	if (line)
-		rc = result_of_reply(c, line, result);
+		rc = client_result(c, line, result);
 	else
 		rc = errno == EAGAIN ? client_timed_out(c) : client_closed(c);
 	free(line);

@@ -39,6 +39,21 @@ char *client_read(int fd, bool line, size_t *len);
 int client_closed(struct client *c);
 int client_timed_out(struct client *c);
 
+/*
+ * For top_link.c, which does not wait. The address of path: RESEX_OK, or RESEX_USAGE with error.
+ */
+struct sockaddr_un;
+int client_address(struct client *c, struct sockaddr_un *a);
+/* connect(2) failed with errno: fill error. Returns the exit code. */
+int client_unreachable(struct client *c);
+/*
+ * A request as a line, which is sent at once: a part of it would wake resexd, too. Takes params
+ * over. To be freed; NULL: no memory.
+ */
+char *client_line(int id, const char *method, json_t *params);
+/* What the line of a reply says: as client_call. */
+int client_result(struct client *c, const char *line, json_t **result);
+
 /* Takes params over (may be NULL). RESEX_OK and *result, or the exit code with error filled. */
 int client_call(struct client *c, const char *method, json_t *params, json_t **result);
 

@@ -47,6 +47,7 @@ int run_service_set(struct cli *c);
 int run_history(struct cli *c);
 int run_cluster_reload(struct cli *c);
 int run_events(struct cli *c);
+int run_top(struct cli *c);
 int run_cache_list(struct cli *c);
 int run_cache_show(struct cli *c);
 int run_cache_invalidate(struct cli *c);

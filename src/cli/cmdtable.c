@@ -71,6 +71,8 @@ const struct verb verbs[] = {
 	  OPT_DRY_RUN, ARGS_UTF8, run_cluster_reload },
 	{ "events", "[-f] [-n NUMBER] [GUEST]", "what happened",
 	  OPT_EVENTS, ARGS_UTF8, run_events },
+	{ "top", "[-b] [-d SECONDS] [-n NUMBER] [-o COLUMN]", "guests, again and again",
+	  OPT_TOP, ARGS_UTF8, run_top },
 	{ "cache-list", "", "a cache's host: its part, pages, hits and misses by reason",
 	  OPT_CACHED, ARGS_UTF8, run_cache_list },
 	{ "cache-show", "TAG|PAGE", "which entries depend on a tag, or hold a page",

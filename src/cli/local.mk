@@ -11,5 +11,11 @@ resex_SOURCES = \
 	src/cli/options.c src/cli/options.h \
 	src/cli/quantity.c src/cli/quantity.h \
 	src/cli/request.c src/cli/request.h \
-	src/cli/table.c src/cli/table.h
-resex_LDADD = libutil.a $(JANSSON_LIBS)
+	src/cli/table.c src/cli/table.h \
+	src/cli/cmd_top.c src/cli/top_link.c src/cli/top_link.h src/cli/top_screen.c src/cli/top_screen.h \
+	$(TOP_PURE)
+# What is drawn, without a terminal.
+TOP_PURE = src/cli/top_grid.c src/cli/top_grid.h src/cli/top_layout.c src/cli/top_layout.h \
+	src/cli/top_list.c src/cli/top_list.h src/cli/top_model.c src/cli/top_model.h
+src/cli/top_screen.$(OBJEXT): AM_CPPFLAGS += $(NCURSES_CFLAGS)
+resex_LDADD = libutil.a $(JANSSON_LIBS) $(NCURSES_LIBS)

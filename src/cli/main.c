@@ -110,9 +110,10 @@ static int run_verb(struct cli *c)
 {
 	int rc = check_arguments(c);
 
-	if (!rc)
-		rc = client_open(&c->client, socket_of(c),
-				 is_cached(c) ? "resex-cached" : "resexd");
+	c->client.path = socket_of(c);
+	c->client.daemon = is_cached(c) ? "resex-cached" : "resexd";
+	if (!rc && !(c->verb->options & OPT_TOP)) /* which must not wait for a daemon that hangs */
+		rc = client_open(&c->client, c->client.path, c->client.daemon);
 	if (!rc)
 		rc = c->verb->run(c);
 	client_close(&c->client);

@@ -65,6 +65,10 @@ grep -qx -- '-s /run/sock list' said || { echo "completion: --socket=SOCKET is n
 expect 'help' help he
 expect 'freemarket' policy-set free
 expect '' events -n ''
+expect '' top -n ''
+expect '' top -d ''
+expect 'mtus-sent mtus-recv' top -o mt
+expect 'cap capped' top --sort = cap
 # Every verb that the program has, and no other word.
 COMP_WORDS=(resex '') COMP_CWORD=1
 _resex

@@ -9,7 +9,7 @@ UNIT_LIBS = libunit.a $(CMOCKA_LIBS)
 UNIT_CORE = tests/unit/test_budget tests/unit/test_load tests/unit/test_load_claim tests/unit/test_load_kmod tests/unit/test_caps tests/unit/test_crosscheck tests/unit/test_hostset tests/unit/test_period \
 	tests/unit/test_resos tests/unit/test_resos_prop tests/unit/test_window
 UNIT_UTIL = tests/unit/test_clock tests/unit/test_cmdline tests/unit/test_file tests/unit/test_log tests/unit/test_netlink \
-	tests/unit/test_table
+	tests/unit/test_table tests/unit/test_top_layout tests/unit/test_top_model
 check_PROGRAMS += $(UNIT_CORE) $(UNIT_UTIL)
 TESTS += $(UNIT_CORE) $(UNIT_UTIL)
 
@@ -47,6 +47,10 @@ tests_unit_test_netlink_SOURCES = tests/unit/test_netlink.c tests/unit/prop.h
 tests_unit_test_netlink_LDADD = libutil.a $(UNIT_LIBS)
 tests_unit_test_table_SOURCES = tests/unit/test_table.c tests/unit/prop.h src/cli/quantity.c src/cli/quantity.h src/cli/table.c src/cli/table.h
 tests_unit_test_table_LDADD = libutil.a $(UNIT_LIBS) $(JANSSON_LIBS) -lm
+tests_unit_test_top_layout_SOURCES = tests/unit/test_top_layout.c tests/unit/top_rig.h tests/unit/prop.h $(TOP_PURE)
+tests_unit_test_top_layout_LDADD = libutil.a $(UNIT_LIBS) $(JANSSON_LIBS) -lm
+tests_unit_test_top_model_SOURCES = tests/unit/test_top_model.c tests/unit/top_rig.h tests/unit/prop.h $(TOP_PURE)
+tests_unit_test_top_model_LDADD = libutil.a $(UNIT_LIBS) $(JANSSON_LIBS) -lm
 endif
 
 if CMOCKA
