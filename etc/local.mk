@@ -1,5 +1,6 @@
 # etc: examples, the unit, the demo.
-EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/cache.py etc/demo/cacheworld.py etc/demo/demo.py etc/demo/draw.py etc/demo/hosts.py etc/demo/node.py etc/demo/reconf.py
+EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/cache.py etc/demo/cacheworld.py etc/demo/demo.py etc/demo/draw.py etc/demo/hosts.py etc/demo/node.py etc/demo/reconf.py \
+	etc/pictures/architecture.txt etc/pictures/pictures.py doc/architecture.svg doc/demo.svg
 exampledir = $(docdir)/examples
 dist_example_DATA = etc/resexd.json etc/cluster.json etc/cluster-web.json etc/cache/cached-app.json etc/cache/cached-proxy.json \
 	etc/cache/cluster-cache.json etc/cache/resex.vcl etc/examples/report.c etc/benchex/ice-like.trace

@@ -265,6 +265,13 @@ def fits(lines):
     return len(lines) <= HEIGHT and max(map(len, lines)) <= WIDTH
 
 
+def pictured(runs):
+    """Does the picture in README.md show the figures of these runs?"""
+    with open(os.path.join(HERE, "../../doc/demo.svg"), encoding="utf-8") as f:
+        shown = f.read().replace("\u00a0", " ")
+    return all(line in shown for line in first_part(runs) if "|" in line)
+
+
 def judge(runs, screen, why):
     """Print one line for each claim; the number of claims that fail."""
     mean = {key: figures(runs[key])["mean_us"] for key, _, _, _ in RUNS}
@@ -286,6 +293,7 @@ def judge(runs, screen, why):
          mean["slow_neighbour"] <= 1.02 * mean["base"]),
         ("in real time bulk is capped because of the server", "guest server" in why),
         ("all fits %d x %d characters" % (WIDTH, HEIGHT), fits(first_part(runs) + [screen.line()] + screen.lines)),
+        ("doc/demo.svg shows these figures; if not, run ./dev pictures", pictured(runs)),
     )
     for text, holds in claims:
         print("%s %s" % ("pass" if holds else "FAIL", text))
