@@ -46,6 +46,7 @@ enum {
 	SOME = 0,
 	ALWAYS = 1,  /* in all ms from .. to, but while an act is under way, no other may be said */
 	OBSERVE = 2, /* resexd only observes */
+	SLOW = 4,    /* a snapshot each 10 ms */
 	STALE = 1000, /* a guest that reported nothing for so long is no reporter */
 };
 
