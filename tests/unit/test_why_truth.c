@@ -179,6 +179,14 @@ static const struct row rows[] = {
 	  NULL,
 	  "no cap; it waits longer for I/O (" RISE "); charged more for it: @; guest @ sends most",
 	  holds_hurt, NULL, 10, 600, SOME },
+	{ "ioshares__only_the_deviation_rose__both_figures_are_told", &policy_ioshares, IOS_HURT,
+	  "server",
+	  RUN("{'policy':'ioshares','params':{'dev_tolerance':1000}}", 3000,
+	      SERVER("") "," BULK("", ",'rate':40")),
+	  NULL,
+	  "no cap; it waits longer for I/O (" RISE
+	  "); charged more for it: @; guest bulk sends most",
+	  holds_deviation, NULL, 10, 3000, SOME },
 	{ "ioshares__charged_for_another__is_not_said_to_be_for_this_one", &policy_ioshares,
 	  IOS_HURT, "second",
 	  RUN(IOS, 600,
@@ -241,6 +249,13 @@ static const struct row rows[] = {
 	  "late 300",
 	  "no cap: this policy never caps; # of # Resos are left$", holds_own, NULL, 10, 14000,
 	  ALWAYS },
+	{ "starved_host__caps_nobody", &policy_ioshares, IOS_FREE, "bulk",
+	  RUN(IOS, 7000, SERVER("") "," BULK("", ",'rate':20")),
+	  "1500 late 300; 2300 late 900; 3900 late 120; 4200 late 250; 5050 late 700",
+	  "no cap: of the other guests on its link that report and can be judged, none waits "
+	  "longer "
+	  "for I/O than it tolerates",
+	  holds_free, NULL, 300, 7000, ALWAYS },
 	{ "starved_host__guest_that_hides_queues__is_found_all_the_same", NULL, WHY_DIVERGES,
 	  "bulk", RUN("'null'", 9000, SERVER("") "," BULK(",'blind':true", ",'rate':200")),
 	  "1500 late 300; 2400 late 200",

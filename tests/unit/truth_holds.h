@@ -491,6 +491,15 @@ static void holds_hurt(struct truth *t, const struct said *s)
 	}
 }
 
+/* "mean +1.4, deviation +6.3": the mean is within its tolerance, and the deviation is not. */
+static void holds_deviation(struct truth *t, const struct said *s)
+{
+	has_cap(t, s->guest, 0);
+	rise_is_true(t, s, s->guest);
+	if (s->rise.mean > TOLERANCE || s->rise.dev <= TOLERANCE)
+		untrue(t, "it is the mean that rose, or neither");
+}
+
 /* As holds_hurt(), of one for which none is charged yet, or only for another guest. */
 static void holds_second(struct truth *t, const struct said *s)
 {
