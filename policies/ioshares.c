@@ -285,14 +285,14 @@ static bool is_evidence(const struct ios_guest *r)
 /* For the reasons of others on its link, this reporter waits longer than it tolerates. */
 static void note_over(struct ios_tick_link *l, const struct ios_guest *r, uint32_t slot)
 {
-	if (l->overs < 2)
-		l->over_slot[l->overs++] = slot;
+	if (!l->overs++)
+		l->over_slot = slot;
 	for (uint32_t i = 0; r->verdict == IOS_OVER && i < IOS_SET_WORDS; i++)
 		l->blamed[i] |= r->blamed.bits[i];
 }
 
 /*
- * What plans need of the reporters: how many a link has, which two are over their tolerance, and a
+ * What plans need of the reporters: how many a link has, which is over its tolerance, and a
  * list of those with a guest that they may not blame now. Seldom there is one, so plans stay cheap.
  */
 static void find_reporters(struct ios_tick *t)
@@ -413,11 +413,10 @@ static bool why_spared(const struct ios_tick *t, const struct policy_guest *g,
 		       struct plan_guest *out)
 {
 	const struct ios_tick_link *l = &t->link[g->link];
-	uint32_t i = l->overs && l->over_slot[0] == g->slot;
 
-	if (i >= l->overs)
+	if (!l->overs)
 		return false;
-	why_because(&t->state[l->over_slot[i]], l->over_slot[i], WHY_SPARED, out);
+	why_because(&t->state[l->over_slot], l->over_slot, WHY_SPARED, out);
 	return true;
 }
 

@@ -151,8 +151,8 @@ struct ios_tick_link {
 	bool reports;	    /* has a reporter */
 	uint32_t reporters; /* how many */
 	uint32_t evidence;  /* of these, with a window that can show who slows them down */
-	uint32_t overs;	    /* of these, over their tolerance; at most 2, the lowest slots: */
-	uint32_t over_slot[2];
+	uint32_t overs;	    /* of these, over their tolerance */
+	uint32_t over_slot; /* the lowest slot of them */
 	uint64_t blamed[IOS_SET_WORDS]; /* by any of them, by slot */
 	bool complete;			/* a window became complete in this tick */
 	bool over;			/* with the verdict IOS_OVER */

@@ -43,6 +43,24 @@ int client_address(struct client *c, struct sockaddr_un *a)
 	return RESEX_OK;
 }
 
+/* systemd starts the one of the host; a trial, or a second one, has a socket elsewhere. */
+static int cannot_reach(struct client *c, int why)
+{
+	const char *remedy = "Start it with the configuration that has this socket";
+	char start[64];
+
+	snprintf(start, sizeof(start), "Try: systemctl start %.32s", c->daemon);
+	if (!strncmp(c->path, RESEX_RUNDIR "/", sizeof(RESEX_RUNDIR)) ||
+	    !strncmp(c->path, RESEX_RUNDIR "-", sizeof(RESEX_RUNDIR)))
+		remedy = start;
+	else if (!strcmp(c->daemon, "resexd"))
+		remedy = "Start it with the configuration that has this socket; of a trial: "
+			 "resexd --hv sim";
+	snprintf(c->error, sizeof(c->error), "cannot reach %s at %s (%s). Is it running? %s",
+		 c->daemon, c->path, strerror(why), remedy);
+	return RESEX_NO_DAEMON;
+}
+
 int client_unreachable(struct client *c)
 {
 	if (errno == EACCES || errno == EPERM) {
@@ -50,10 +68,7 @@ int client_unreachable(struct client *c)
 			 "no permission to speak to %s at %s: run as root", c->daemon, c->path);
 		return RESEX_PERMISSION;
 	}
-	snprintf(c->error, sizeof(c->error),
-		 "cannot reach %s at %s (%s). Is it running? Try: systemctl start %s", c->daemon,
-		 c->path, strerror(errno), c->daemon);
-	return RESEX_NO_DAEMON;
+	return cannot_reach(c, errno);
 }
 
 /* path and daemon are kept, not copied: they are named in later errors. */

@@ -44,6 +44,7 @@ static void print_rates(json_t *columns)
 		{ "STATE", "state", 1 },	{ 0 },
 	};
 	static const int rank[] = { 0, 6, 0, 0, 7, 5, 0, 4, 2, 3, 1 };
+	TABLE_RANKED(cols, rank);
 
 	add_both(columns, "mb_s", "bytes_sent_s", "bytes_recv_s", 1e6);
 	add_both(columns, "mtus_s", "mtus_sent_s", "mtus_recv_s", 1);
@@ -54,6 +55,7 @@ int run_list(struct cli *c)
 {
 	static const struct column totals[] = { LIST_COLUMNS, { 0 } };
 	static const int rank[] = { 0, 0, 2, 3, 0, 4, 5, 0, 0, 6, 1, 0 };
+	TABLE_RANKED(totals, rank);
 	json_t *r = NULL, *guests;
 	int rc;
 

@@ -44,6 +44,10 @@ void table_print(FILE *f, const json_t *rows, const struct column *cols);
 enum { TABLE_NAME_MIN = 8 };
 void table_print_fit(FILE *f, const json_t *rows, const struct column *cols, const int *rank,
 		     size_t width);
+/* Beside such tables: they differ in length by the end of the columns alone. */
+#define TABLE_RANKED(cols, rank)                                                                   \
+	_Static_assert(sizeof(cols) / sizeof((cols)[0]) == sizeof(rank) / sizeof((rank)[0]) + 1,   \
+		       "each column has a rank")
 
 /* How wide table_print() would print them. */
 size_t table_whole_width(const json_t *rows, const struct column *cols);

@@ -178,7 +178,8 @@ int cmd_policy_check(struct call *c, const json_t *params, json_t **result)
  */
 static int set_policy(struct call *c, struct policy_inst *pi)
 {
-	int rc = guests_policy_wait(c->guests, &c->policy, c->now); /* for the policy before it */
+	int rc = guests_policy_wait(c->guests, &c->policy, NULL,
+				    c->now); /* for the one before it */
 
 	if (!rc)
 		rc = guests_set_policy(c->guests, pi, c->wall_ns);
@@ -193,7 +194,7 @@ static int set_policy(struct call *c, struct policy_inst *pi)
 /* CALL_LATER until the sampler uses the policy that was set. */
 static int wait_for_policy(struct call *c, const struct policy_inst *pi, json_t **result)
 {
-	int rc = guests_policy_wait(c->guests, &c->policy, c->now);
+	int rc = guests_policy_wait(c->guests, &c->policy, c->sn, c->now);
 
 	if (rc == -EAGAIN)
 		return CALL_LATER;

@@ -134,7 +134,8 @@ static bool is_ready(struct conn *k, struct mono now)
 	if (k->ticket)
 		return !cl || cluster_result(cl, k->ticket) != -EINPROGRESS;
 	if (waits_for_policy(k))
-		return guests_policy_wait(k->c->guests, &k->policy, now) != -EAGAIN;
+		return guests_policy_wait(k->c->guests, &k->policy, guests_snapshot(k->c->guests),
+					  now) != -EAGAIN;
 	if (k->caps.waits)
 		return guests_caps_wait(k->c->guests, &k->caps, guests_snapshot(k->c->guests),
 					now) != -EAGAIN;

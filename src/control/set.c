@@ -161,18 +161,14 @@ int read_settings(struct call *c, const char *method, const char *example, const
  * keys stood there: one place knows keys and ranges. The guest gets the copy only when all is
  * good, so a wrong setting changes nothing.
  */
-int cmd_guest_set(struct call *c, const json_t *params, json_t **result)
+static int change_settings(struct call *c, struct guest_entry *g, const json_t *params)
 {
-	struct guest_entry *g = find_guest(c, params);
 	struct conf_doc d = { 0 };
 	struct conf_error e = { 0 };
 	struct guest_conf conf;
 	char *text = NULL;
-	int rc;
+	int rc = read_settings(c, "guest-set", "weight=512", params, &d);
 
-	if (!g)
-		return c->exit;
-	rc = read_settings(c, "guest-set", "weight=512", params, &d);
 	if (rc)
 		return rc;
 	conf = *guest_view(c->guests, g).conf;
@@ -181,13 +177,28 @@ int cmd_guest_set(struct call *c, const json_t *params, json_t **result)
 		rc = bad_setting(c, &d, &e);
 	if (!rc)
 		text = json_dumps(json_object_get(params, "settings"), JSON_COMPACT);
-	if (text) {
+	if (text)
 		guests_configure(c->guests, g, &conf, text, c->wall_ns);
-		rc = cmd_guest_show(c, params, result);
-	} else if (!rc) {
+	else if (!rc)
 		rc = call_fail(c, RESEX_FAILURE, "out of memory");
-	}
 	conf_free(&d);
 	free(text);
 	return rc;
+}
+
+int cmd_guest_set(struct call *c, const json_t *params, json_t **result)
+{
+	struct guest_entry *g = find_changed(c, params);
+	int rc = 0;
+
+	if (!g)
+		return c->exit;
+	if (!c->caps.waits) {
+		rc = change_settings(c, g, params);
+		if (!rc)
+			guests_caps_ask(&c->caps, g, c->now);
+	}
+	if (!rc)
+		rc = wait_for_caps(c);
+	return rc ? rc : cmd_guest_show(c, params, result);
 }

@@ -22,7 +22,8 @@ const char *const why_says[] = {
 	[WHY_RELEASED] = "released by cap-release",
 	[WHY_PAUSED] = "paused: its own cap holds until resex resume",
 	[WHY_UNCAPPABLE] = "not cappable: ",
-	[WHY_UNDECIDED] = "its settings have just changed, and no policy has decided on it since",
+	[WHY_UNDECIDED] = "its settings have just changed, and no policy has decided on "
+			  "it since",
 	[WHY_MAX_CAP] = "highest cap, by its settings: ",
 	[WHY_OWN_CAP] = "its own cap holds: ",
 	[WHY_OBSERVED] = "resexd only observes: this cap is not set",

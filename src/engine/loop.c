@@ -146,7 +146,7 @@ static void on_reload(evutil_socket_t fd, short what, void *arg)
 	 * Two policies cannot be put in force at once, and a reload may bring another one. After
 	 * 10 s the reload is tried anyway, and says that it could not be done.
 	 */
-	if (guests_policy_wait(e->guests, &e->reload, engine_now(e)) == -EAGAIN &&
+	if (guests_policy_wait(e->guests, &e->reload, NULL, engine_now(e)) == -EAGAIN &&
 	    !event_base_once(e->base, -1, EV_TIMEOUT, on_reload, e, &tv))
 		return;
 	e->reload = (struct policy_ask){ 0 };

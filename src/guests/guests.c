@@ -391,14 +391,22 @@ static void exchange_with_sampler(struct guests *gs)
 	sets_acknowledged(gs, atomic_load_explicit(&gs->ho->acked, memory_order_acquire));
 }
 
-int guests_policy_wait(struct guests *gs, struct policy_ask *a, struct mono now)
+/* Does the snapshot have plans of the newest policy that the sampler has taken up? */
+static bool shows_policy(const struct guests *gs, const struct snapshot *sn)
+{
+	return sn->set_serial >= gs->policy_since;
+}
+
+int guests_policy_wait(struct guests *gs, struct policy_ask *a, const struct snapshot *sn,
+		       struct mono now)
 {
 	if (!a->waits) {
 		a->waits = true;
 		a->since = now;
 	}
 	exchange_with_sampler(gs);
-	if (a->number ? gs->policy_taken_up >= a->number : !gs->policy_old)
+	if ((a->number ? gs->policy_taken_up >= a->number : !gs->policy_old) &&
+	    (!sn || shows_policy(gs, sn)))
 		return 0;
 	return mono_sub(now, a->since) > CHANGE_WAIT_MAX ? -ETIMEDOUT : -EAGAIN;
 }

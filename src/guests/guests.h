@@ -148,7 +148,7 @@ void guests_mapped(const struct guests *gs, uint64_t *calls, uint64_t *pages);
  */
 int guests_set_policy(struct guests *gs, struct policy_inst *pi, int64_t wall_ns);
 
-/* A request to wait until the sampler uses a policy; zeroed at first. */
+/* A request to wait until the sampler uses a policy, and a snapshot shows it; zeroed at first. */
 struct policy_ask {
 	bool waits;
 	uint64_t number; /* guests_view.policy_number of that policy; 0: of any that is pending */
@@ -156,10 +156,11 @@ struct policy_ask {
 };
 
 /*
- * 0: it has; -EAGAIN: call again later; -ETIMEDOUT: it has not within 10 s. Does not block;
- * an ask may be dropped at any time.
+ * 0: it does, and so does sn (NULL: only that the sampler uses it); -EAGAIN: call again later, with
+ * a newer snapshot; -ETIMEDOUT: not within 10 s. Does not block; an ask may be dropped at any time.
  */
-int guests_policy_wait(struct guests *gs, struct policy_ask *a, struct mono now);
+int guests_policy_wait(struct guests *gs, struct policy_ask *a, const struct snapshot *sn,
+		       struct mono now);
 
 /* A request to wait until a snapshot shows a change of guests; zeroed at first. */
 struct caps_ask {

@@ -142,6 +142,7 @@ struct guests {
 	uint64_t policy_serial;
 	uint64_t policy_number;	  /* counts guests_set_policy */
 	uint64_t policy_taken_up; /* policy_number when policy_old was last freed */
+	uint64_t policy_since;	  /* serial of the first set with that policy */
 	uint64_t serial, created;
 	struct guest_set *sets[64]; /* published, not yet freed */
 	struct rings_asked rings;

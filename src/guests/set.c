@@ -195,6 +195,7 @@ void sets_acknowledged(struct guests *gs, uint64_t acked)
 	if (gs->policy_old && gs->policy_serial && gs->policy_serial <= acked) {
 		policy_free(gs->policy_old);
 		gs->policy_old = NULL;
+		gs->policy_since = gs->policy_serial;
 		gs->policy_serial = 0;
 		gs->policy_taken_up = gs->policy_number;
 	}

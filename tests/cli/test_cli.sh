@@ -131,7 +131,8 @@ if "$build/resex-agent" --once >/dev/null 2>&1; then
 	wait $agent
 fi
 
-fails 7 resex 'cannot reach resexd at .*/sock .*Try: systemctl start resexd' resex list
+fails 7 resex 'cannot reach resexd at .*/sock .*Start it with the configuration.*of a trial: resexd --hv sim' resex list
+fails 7 resex 'cannot reach resexd at .*/none .*Try: systemctl start resexd' "$dir/resex" -s /run/resex/none list
 fails 7 resex "$dir/none" "$dir/resex" -s "$dir/none" list
 fails 2 resex 'unknown verb "lst": see resex --help' resex lst
 fails 2 resex 'unknown option "--frobnicate": see resex --help' resex --frobnicate list

@@ -393,7 +393,7 @@ tests_unit_test_daemon_options_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
 endif
 
 if CMOCKA
-UNIT_SCENARIO = tests/unit/test_scenario tests/unit/test_scenario_run
+UNIT_SCENARIO = tests/unit/test_scenario tests/unit/test_scenario_run tests/unit/test_why_truth
 check_PROGRAMS += $(UNIT_SCENARIO)
 TESTS += $(UNIT_SCENARIO)
 tests_unit_test_scenario_SOURCES = tests/unit/test_scenario.c tests/unit/examples.h \
@@ -402,6 +402,9 @@ tests_unit_test_scenario_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
 tests_unit_test_scenario_run_SOURCES = tests/unit/test_scenario_run.c tests/unit/tmpdir.h \
 	tests/unit/prop.h
 tests_unit_test_scenario_run_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
+tests_unit_test_why_truth_SOURCES = tests/unit/test_why_truth.c tests/unit/truth_holds.h \
+	tests/unit/truth_rig.h tests/unit/tmpdir.h
+tests_unit_test_why_truth_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS) -lm
 endif
 
 if CMOCKA

@@ -304,6 +304,16 @@ RIG_TEST(requests__that_wait_for_the_sampler__delay_no_others)
 	assert_in_range(atomic_load(&f->rig->ho.rings_asked), 3, 4);
 }
 
+/* A snapshot of the set that the sampler uses; without guests. */
+static void show_set(struct fixture *f)
+{
+	struct snapshot *sn = snap_begin(&f->rig->ho);
+
+	memset(sn, 0, sizeof(*sn));
+	sn->set_serial = f->rig->set->serial;
+	snap_publish(&f->rig->ho);
+}
+
 /* The sampler has not taken up the policy: its client waits, the thread and the others do not. */
 RIG_TEST(policy_set__that_waits_for_the_sampler__delays_no_others)
 {
@@ -320,6 +330,9 @@ RIG_TEST(policy_set__that_waits_for_the_sampler__delays_no_others)
 	}
 	assert_true(rig_ack(f->rig));
 	wait_ms(f, 15);
+	assert_string_equal(hear(f, setter), ""); /* why would still be the former policy's */
+	show_set(f);
+	wait_ms(f, 15);
 	assert_non_null(strstr(hear(f, setter), "\"id\":9,\"result\":{\"name\":\"null\""));
 }
 
@@ -328,7 +341,6 @@ RIG_TEST(pause__that_waits_for_the_sampler__delays_no_others)
 {
 	struct fixture *f = *state;
 	int pauser = dial(f), other = dial(f);
-	struct snapshot *sn;
 
 	say(f, pauser, "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"pause\"}\n");
 	for (int i = 0; i < 3; i++) {
@@ -337,10 +349,7 @@ RIG_TEST(pause__that_waits_for_the_sampler__delays_no_others)
 		wait_ms(f, 15);
 	}
 	assert_true(rig_ack(f->rig));
-	sn = snap_begin(&f->rig->ho);
-	memset(sn, 0, sizeof(*sn));
-	sn->set_serial = f->rig->set->serial;
-	snap_publish(&f->rig->ho);
+	show_set(f);
 	wait_ms(f, 15);
 	assert_non_null(strstr(hear(f, pauser), "\"id\":9,\"result\":{\"paused\":true"));
 	assert_int_equal(atomic_load(&f->rig->ho.rings_asked), 0); /* it waits for caps only */

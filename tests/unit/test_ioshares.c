@@ -151,6 +151,13 @@ static const struct ios_row verdict_rows[] = {
 	  "figures 0 299 0 0 3" },
 	{ "verdict__no_cpu_in_this_window__whatever_it_had_before",
 	  "sends 0, judge, over 60 us, cpu 0, judge -> says self 3" },
+	/* Two wait, and nobody sends so much: each other guest is told of the first. */
+	{ "verdict__nobody_to_blame__others_are_told_who_waits",
+	  "rep 9, sends 10, over 60 us, over 80 us of 9, judge -> says nobody 3, says nobody 9,"
+	  "says spared, figures 0 299 3 0 7;"
+	  "over 0 us, judge -> says spared, figures 0 399 9 0 7, says spared 3, figures 0 399 9 0 "
+	  "3;"
+	  "over 0 us of 9, judge -> says free" },
 	{ "verdict__under_the_operators_own_cap__is_evidence",
 	  "ceiling 40 of 3, over 60 us, run 2 -> says hurt 3" },
 };
