@@ -13,6 +13,8 @@ const struct verb verbs[] = {
 	  OPT_LIST, ARGS_UTF8, run_list },
 	{ "info", "", "the daemon: policy, supply, ticks, links",
 	  OPT_NONE, ARGS_UTF8, run_info },
+	{ "doctor", "[--cap-test GUEST] [CHECK]...", "what is wrong with this host, and what to do",
+	  OPT_DOCTOR | OPT_ALONE, ARGS_UTF8, run_doctor },
 	{ "guest-show", "GUEST", "all that is known of one guest",
 	  OPT_NONE, ARGS_UTF8, run_guest_show },
 	{ "guest-set", "GUEST KEY=VALUE...", "change a guest's settings",

@@ -110,13 +110,13 @@ static int run_verb(struct cli *c)
 {
 	int rc = check_arguments(c);
 
-	if (!rc)
+	if (!rc && !(c->verb->options & OPT_ALONE))
 		rc = client_open(&c->client, socket_of(c),
 				 is_cached(c) ? "resex-cached" : "resexd");
 	if (!rc)
 		rc = c->verb->run(c);
 	client_close(&c->client);
-	if (rc) {
+	if (rc && c->client.error[0]) {	    /* doctor has printed why it does not end with 0 */
 		utf8_tame(c->client.error); /* it may hold text of resexd */
 		fprintf(stderr, "resex: %s\n", c->client.error);
 	}

@@ -27,14 +27,17 @@ enum option_set {
 	OPT_EVICT = 1 << 11,   /* --all */
 	OPT_REMOVE = 1 << 12,  /* another --force */
 	OPT_CACHED = 1 << 13,  /* no option: the verb is for resex-cached, not for resexd */
+	OPT_DOCTOR = 1 << 14,  /* --cap-test, --yes, --list */
+	OPT_ALONE = 1 << 15,   /* no option: the verb itself calls resexd, if it needs to */
 };
 
 struct options {
 	const char *socket; /* NULL: not given */
 	bool json, help, version;
 	bool all, all_hosts, all_sources, totals, undo, force, dry_run, follow, node, verbose;
-	const char *file, *since; /* NULL: not given */
-	long lines;		  /* -1: not given */
+	bool yes, list;
+	const char *file, *since, *cap_test; /* NULL: not given */
+	long lines;			     /* -1: not given */
 };
 
 /*
