@@ -205,7 +205,7 @@ static int ask_first(struct captest *t)
 
 static int measure_capped(struct captest *t)
 {
-	struct reading now;
+	struct reading now = { 0 };
 	int rc;
 
 	rc = set_max_cap(t, t->try.cap);

@@ -83,10 +83,11 @@ static void add_port(json_t *ports, const char *sys, const char *device, const c
 	read_text(state, sizeof(state), "%s/class/infiniband/%s/ports/%s/state", sys, device, port);
 	/* Only soft-RoCE (rxe) has it: the interface that it sends by. */
 	soft = read_text(parent, sizeof(parent), "%s/class/infiniband/%s/parent", sys, device);
-	json_array_append_new(ports, json_pack("{s:s,s:i,s:f,s:s,s:b,s:b,s:s}", "device", device,
-					       "port", atoi(port), "rate_gbit", strtod(rate, NULL),
-					       "rate", rate, "ethernet", !strcmp(layer, "Ethernet"),
-					       "soft", soft, "state", state));
+	json_array_append_new(ports,
+			      json_pack("{s:s,s:i,s:f,s:s,s:b,s:b,s:s}", "device", device, "port",
+					(int)strtol(port, NULL, 10), "rate_gbit",
+					strtod(rate, NULL), "rate", rate, "ethernet",
+					!strcmp(layer, "Ethernet"), "soft", soft, "state", state));
 }
 
 /* The next name in d that is no hidden one; NULL: there is none. */
@@ -194,8 +195,8 @@ void doctor_process_read(struct doctor_process *p, uint32_t pid)
 	const char *state;
 
 	*p = (struct doctor_process){ .pid = pid };
-	/* 0: the other end of the socket is in another pid namespace. */
-	if (!pid || !read_text(status, sizeof(status), "/proc/%u/status", pid))
+	/* 0, which is no process: the other end of the socket is in another pid namespace. */
+	if (!read_text(status, sizeof(status), "/proc/%u/status", pid))
 		return;
 	state = strstr(status, "\nState:\t");
 	p->state = state ? state[strlen("\nState:\t")] : '?';

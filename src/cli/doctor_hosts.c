@@ -3,6 +3,7 @@
  * doctor_hosts: the checks of what connects hosts: links, the cluster, clocks. See doctor.h.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/cli/doctor_priv.h"
@@ -44,13 +45,15 @@ static const json_t *find_port(const struct doctor_facts *f, const char *device,
 /* By the port that is configured, "port:mlx5_0/1"; else port 1 of a device of the link's name. */
 static const json_t *port_of(const struct doctor_facts *f, const json_t *link)
 {
-	const char *port = doctor_s(link, "port");
+	static const char kind[] = "port:";
+	const char *port = doctor_s(link, "port"), *slash = strchr(port, '/');
 	char device[64];
-	unsigned int number;
 
-	if (sscanf(port, "port:%63[^/]/%u", device, &number) == 2)
-		return find_port(f, device, number);
-	return find_port(f, doctor_s(link, "name"), 1);
+	if (!slash || strncmp(port, kind, strlen(kind)) != 0)
+		return find_port(f, doctor_s(link, "name"), 1);
+	port += strlen(kind);
+	snprintf(device, sizeof(device), "%.*s", (int)(slash - port), port);
+	return find_port(f, device, strtol(slash + 1, NULL, 10));
 }
 
 /* Is its rate that of its device? */
@@ -81,8 +84,9 @@ static void check_link(const struct doctor_facts *f, const json_t *link,
 {
 	const char *name = doctor_s(link, "name"), *wanted = doctor_s(link, "port");
 	const json_t *port = port_of(f, link);
+	const bool named = strcmp(wanted, "none") != 0 && *wanted;
 
-	if (!port && *wanted)
+	if (!port && named)
 		doctor_say(r, DOCTOR_FAULT,
 			   "correct counter of the link in resexd.json(5): ls "
 			   "/sys/class/infiniband shows the devices",

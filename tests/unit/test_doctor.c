@@ -245,6 +245,8 @@ static const struct row rows[] = {
 	  "has the port:mlx5_0/2, which is not here" },
 	{ "links_no_port", "links", DOCTOR_INFO, "links.0.port", "null", DOCTOR_UNKNOWN,
 	  "device of link ib0 is not known" },
+	{ "links_none", "links", DOCTOR_INFO, "links.0.port", "'none'", DOCTOR_UNKNOWN,
+	  "device of link ib0 is not known" },
 	{ "links_simulated", "links", DOCTOR_INFO, "simulated", "true", DOCTOR_UNKNOWN,
 	  "simulated" },
 	{ "cluster_good", "cluster", 0, NULL, NULL, DOCTOR_OK, "all 2 hosts of cluster c are up" },
