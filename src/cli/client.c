@@ -22,12 +22,17 @@ enum {
 	REPLY_TIMEOUT_S = 30, /* resexd itself waits for 10 s at most, and then says so */
 };
 
+static int timeout_of(const struct client *c)
+{
+	return c->timeout_s ? c->timeout_s : REPLY_TIMEOUT_S;
+}
+
 /* resexd may still carry out the request: the sentence does not say that it failed. */
 int client_timed_out(struct client *c)
 {
 	snprintf(c->error, sizeof(c->error),
 		 "%s at %s did not answer within %d s: see its log, and restart it if it hangs",
-		 c->daemon, c->path, REPLY_TIMEOUT_S);
+		 c->daemon, c->path, timeout_of(c));
 	return RESEX_NO_DAEMON;
 }
 
@@ -74,7 +79,7 @@ int client_unreachable(struct client *c)
 /* path and daemon are kept, not copied: they are named in later errors. */
 int client_open(struct client *c, const char *path, const char *daemon)
 {
-	const struct timeval tv = { .tv_sec = REPLY_TIMEOUT_S };
+	const struct timeval tv = { .tv_sec = timeout_of(c) };
 	struct sockaddr_un a;
 	int rc;
 

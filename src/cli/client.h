@@ -13,6 +13,7 @@ struct client {
 	int fd;
 	const char *path;   /* of the socket */
 	const char *daemon; /* its name */
+	int timeout_s;	    /* how long an answer is waited for; 0: 30 s */
 	int id;
 	char error[640]; /* why a call failed, one sentence */
 };

@@ -18,6 +18,7 @@ struct cli;
 /* As verb.run: each returns an exit code, with client.error filled unless it is RESEX_OK. */
 int run_list(struct cli *c);
 int run_info(struct cli *c);
+int run_doctor(struct cli *c);
 int run_guest_show(struct cli *c);
 int run_guest_set(struct cli *c);
 int run_ring_list(struct cli *c);

@@ -26,7 +26,8 @@ struct verb {
 	const char *text;     /* one line */
 	unsigned int options; /* its own, besides OPT_COMMON */
 	enum verb_arguments arguments;
-	int (*run)(struct cli *c); /* an exit code, with client.error filled unless RESEX_OK */
+	/* An exit code, with client.error filled unless RESEX_OK; "": all is said already. */
+	int (*run)(struct cli *c);
 };
 
 extern const struct verb verbs[]; /* ended by name NULL */

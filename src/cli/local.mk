@@ -3,9 +3,13 @@ bin_PROGRAMS += resex
 resex_SOURCES = \
 	include/resex/exit.h \
 	src/cli/client.c src/cli/client.h \
-	src/cli/cmd_balance.c src/cli/cmd_cache.c src/cli/cmd_cap.c src/cli/cmd_cluster.c src/cli/cmd_events.c src/cli/cmd_guest.c \
+	src/cli/cmd_balance.c src/cli/cmd_cache.c src/cli/cmd_cap.c src/cli/cmd_cluster.c src/cli/cmd_doctor.c src/cli/cmd_events.c src/cli/cmd_guest.c \
 	src/cli/cmd_load.c src/cli/cmd_policy.c src/cli/cmd_reconf.c src/cli/cmds.h \
 	src/cli/cmdtable.c src/cli/cmdtable.h \
+	src/cli/captest.c src/cli/captest.h \
+	src/cli/doctor.c src/cli/doctor.h src/cli/doctor_priv.h \
+	src/cli/doctor_cap.c src/cli/doctor_guests.c src/cli/doctor_hosts.c src/cli/doctor_say.c \
+	src/cli/doctor_host.c src/cli/doctor_host.h \
 	src/cli/http.c src/cli/http.h \
 	src/cli/main.c \
 	src/cli/options.c src/cli/options.h \

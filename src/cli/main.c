@@ -112,12 +112,12 @@ static int run_verb(struct cli *c)
 
 	c->client.path = socket_of(c);
 	c->client.daemon = is_cached(c) ? "resex-cached" : "resexd";
-	if (!rc && !(c->verb->options & OPT_TOP)) /* which must not wait for a daemon that hangs */
+	if (!rc && !(c->verb->options & OPT_ALONE))
 		rc = client_open(&c->client, c->client.path, c->client.daemon);
 	if (!rc)
 		rc = c->verb->run(c);
 	client_close(&c->client);
-	if (rc) {
+	if (rc && c->client.error[0]) {	    /* doctor has printed why it does not end with 0 */
 		utf8_tame(c->client.error); /* it may hold text of resexd */
 		fprintf(stderr, "resex: %s\n", c->client.error);
 	}

@@ -26,17 +26,19 @@ enum option_set {
 	OPT_HISTORY = 1 << 10, /* --since, and another --verbose */
 	OPT_EVICT = 1 << 11,   /* --all */
 	OPT_REMOVE = 1 << 12,  /* another --force */
-	OPT_TOP = 1 << 14,     /* --delay, --count, --batch and --sort; it connects by itself */
 	OPT_CACHED = 1 << 13,  /* no option: the verb is for resex-cached, not for resexd */
+	OPT_TOP = 1 << 14,     /* --delay, --count, --batch and --sort */
+	OPT_DOCTOR = 1 << 15,  /* --cap-test, --yes, --list */
+	OPT_ALONE = 1 << 16,   /* no option: the verb itself calls resexd, if it needs to */
 };
 
 struct options {
 	const char *socket; /* NULL: not given */
 	bool json, help, version;
-	bool all, all_hosts, all_sources, totals, undo, force, dry_run, follow, node, verbose,
-		batch;
-	const char *file, *since, *delay, *sort; /* NULL: not given */
-	long lines;				 /* also --count; -1: not given */
+	bool all, all_hosts, all_sources, totals, undo, force, dry_run, follow, node, verbose;
+	bool batch, yes, list;
+	const char *file, *since, *delay, *sort, *cap_test; /* NULL: not given */
+	long lines;					    /* also --count; -1: not given */
 };
 
 /*

@@ -194,6 +194,7 @@ int cmd_list(struct call *c, const json_t *params, json_t **result)
 static json_t *link_row(const struct guests *gs, uint32_t i)
 {
 	const struct link_conf *l = &guests_view(gs).conf->link[i];
+	const char *port = guests_view(gs).conf->link_counter[i].text;
 	const struct check_view check = guests_link_check(gs, i);
 	json_t *o = json_object();
 
@@ -201,6 +202,7 @@ static json_t *link_row(const struct guests *gs, uint32_t i)
 	put_u(o, "bytes_s", l->bytes_s);
 	put_u(o, "mtu", l->mtu);
 	put_s(o, "profile", l->profile == PRICE_PAPER_2011 ? "paper-2011" : "scaled");
+	put_name(o, "port", port[0] ? port : NULL);
 	put_check(o, "counter", &check);
 	return o;
 }
@@ -212,6 +214,18 @@ static json_t *counter_names(const struct counter_ops *const *ops)
 
 	for (size_t i = 0; ops && ops[i]; i++)
 		json_array_append_new(arr, json_string(ops[i]->name));
+	return arr;
+}
+
+static json_t *scheduler_names(const struct guests *gs)
+{
+	enum { SCHEDULERS_MAX = 8 }; /* Xen has five */
+	const char *names[SCHEDULERS_MAX];
+	size_t n = guests_schedulers(gs, names, SCHEDULERS_MAX);
+	json_t *arr = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(arr, value_s(names[i]));
 	return arr;
 }
 
@@ -237,10 +251,14 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	put_s(o, "version", PACKAGE_VERSION);
 	put_s(o, "hv", all.hv->name);
 	put_b(o, "simulated", all.hv->simulated);
+	json_object_set_new(o, "schedulers", scheduler_names(c->guests));
+	put_u(o, "realtime_priority", all.conf->realtime_priority);
+	put_b(o, "lock_memory", all.conf->lock_memory);
 	put_b(o, "observe", all.observe);
 	put_b(o, "paused", all.paused);
 	put_s(o, "policy", all.policy->ops->name);
 	put_policy_note(o, c);
+	put_b(o, "needs_reports", all.policy->ops->needs_reports);
 	put_u(o, "interval_ns", (uint64_t)all.conf->interval_ns);
 	put_u(o, "epoch_ns", (uint64_t)all.conf->epoch_ns);
 	put_u(o, "epoch", c->sn->epoch);
@@ -307,6 +325,7 @@ int cmd_guest_show(struct call *c, const json_t *params, json_t **result)
 	s = guests_snap(g, c->sn);
 	if (!s)
 		return 0;
+	put_u(*result, "sampled_ns", (uint64_t)c->sn->time.ns);
 	u = json_object();
 	put_usage(u, &s->epoch_usage);
 	json_object_set_new(*result, "this_epoch", u);

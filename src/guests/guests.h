@@ -137,6 +137,11 @@ void guest_divergence(const struct guest_entry *g, char *out, size_t size);
 uint32_t guests_unheard(const struct guests *gs, const struct snapshot *sn);
 /* In one sentence; "" without links. */
 void guests_unheard_text(const struct guests *gs, uint32_t links, char *out, size_t size);
+/*
+ * The schedulers of the cpupools that guests are in, each once; without guests, dom0's. Their
+ * number, at most max. A hypercall a guest.
+ */
+size_t guests_schedulers(const struct guests *gs, const char **names, size_t max);
 /* How many map calls were made, and how many pages are mapped now. */
 void guests_mapped(const struct guests *gs, uint64_t *calls, uint64_t *pages);
 

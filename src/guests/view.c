@@ -60,6 +60,28 @@ struct guest_view guest_view(const struct guests *gs, const struct guest_entry *
 	};
 }
 
+static size_t add_name(const char **names, size_t n, size_t max, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i], name))
+			return n;
+	if (n < max)
+		names[n++] = name;
+	return n;
+}
+
+/* Asked anew: of a scheduler without caps, no name is kept with the guest's own cap. */
+size_t guests_schedulers(const struct guests *gs, const char **names, size_t max)
+{
+	const struct hv_sched_ops *ops = gs->hv->sched;
+	const struct guest_entry *g = NULL;
+	size_t n = 0;
+
+	while ((g = guests_next(gs, g)) != NULL)
+		n = add_name(names, n, max, ops->name(gs->sched, g->key.domid));
+	return n ? n : add_name(names, n, max, ops->name(gs->sched, 0));
+}
+
 struct check_view guests_link_check(const struct guests *gs, uint32_t i)
 {
 	return check_view(&gs->link[i]);

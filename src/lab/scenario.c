@@ -43,6 +43,7 @@ static const struct conf_key top_keys[] = {
 struct host_in {
 	uint32_t scheduler;
 	int64_t cap_period, interval, epoch;
+	bool ignore_caps;
 };
 
 #define KEY(...) CONF_KEY(struct host_in, __VA_ARGS__)
@@ -51,6 +52,7 @@ static const struct conf_key host_keys[] = {
 	{ KEY("cap_period", DURATION, cap_period), .min = NS_PER_MS, .max = NS_PER_S },
 	{ KEY("interval", DURATION, interval), .min = 100 * NS_PER_US, .max = NS_PER_S },
 	{ KEY("epoch", DURATION, epoch), .min = 10 * NS_PER_MS, .max = SCENARIO_NS_MAX },
+	{ KEY("ignore_caps", BOOL, ignore_caps) },
 	{ 0 },
 };
 #undef KEY
@@ -98,6 +100,7 @@ static int bind_host(struct scenario *sc, const struct conf_doc *d, struct conf_
 		return rc;
 	sc->sim.sched = in.scheduler ? SIM_CREDIT : SIM_CREDIT2;
 	sc->sim.cap_period_ns = in.cap_period;
+	sc->sim.ignore_caps = in.ignore_caps;
 	sc->conf.interval_ns = in.interval;
 	sc->conf.epoch_ns = in.epoch;
 	/* resexd.json has the same rule; here the keys are in another place. */

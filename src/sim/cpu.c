@@ -141,6 +141,8 @@ void sim_sched_apply(void *arg, int64_t now)
 	struct sim_dom *d = (struct sim_dom *)arg;
 	uint32_t old = d->cap;
 
+	if (d->host->conf.ignore_caps)
+		return;
 	for (uint32_t i = 0; i < d->cpus; i++)
 		sim_cpu_settle(&d->cpu[i], now);
 	d->cap = d->wanted;

@@ -110,6 +110,7 @@ struct sim_conf {
 	 */
 	bool swap;
 	uint32_t swapped[2];
+	bool ignore_caps; /* an ablation: caps are set and shown, and limit nothing */
 	uint64_t seed;
 };
 

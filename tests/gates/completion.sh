@@ -21,6 +21,7 @@ resex() {
 	node-list) printf '%s\n' 'NODE NUMBER' 'n1 1' ;;
 	service-list) printf '%s\n' 'SERVICE NODES' 'shop 3' 'mail 1' ;;
 	balance-list) printf '%s\n' 'SERVICE BACKEND' 'shop be' ;;
+	doctor\ --list) "$program" doctor --list ;;
 	policy-list) printf '%s\n' 'NAME IN-FORCE' 'null no' 'freemarket yes' ;;
 	policy-show*) printf '%s\n' "$2 (active): what it does" 'PARAMETER VALUE' 'low 100' ;;
 	*) echo "resex: unexpected $*" >&2; return 2 ;;
@@ -62,6 +63,9 @@ expect 'web' -s/run/sock why w
 grep -qx -- '-s /run/sock list' said || { echo "completion: -sSOCKET is not passed on"; exit 1; }
 expect 'web' --socket = /run/sock why w
 grep -qx -- '-s /run/sock list' said || { echo "completion: --socket=SOCKET is not passed on"; exit 1; }
+expect 'rings reports' doctor --cap-test web r
+expect 'web' doctor --cap-test w
+expect '--cap-test' doctor --c
 expect 'help' help he
 expect 'freemarket' policy-set free
 expect '' events -n ''

@@ -9,7 +9,7 @@ UNIT_LIBS = libunit.a $(CMOCKA_LIBS)
 UNIT_CORE = tests/unit/test_budget tests/unit/test_load tests/unit/test_load_claim tests/unit/test_load_kmod tests/unit/test_caps tests/unit/test_crosscheck tests/unit/test_hostset tests/unit/test_period \
 	tests/unit/test_resos tests/unit/test_resos_prop tests/unit/test_window
 UNIT_UTIL = tests/unit/test_clock tests/unit/test_cmdline tests/unit/test_file tests/unit/test_log tests/unit/test_netlink \
-	tests/unit/test_table tests/unit/test_top_layout tests/unit/test_top_model
+	tests/unit/test_table tests/unit/test_doctor tests/unit/test_doctor_host tests/unit/test_top_layout tests/unit/test_top_model
 check_PROGRAMS += $(UNIT_CORE) $(UNIT_UTIL)
 TESTS += $(UNIT_CORE) $(UNIT_UTIL)
 
@@ -45,6 +45,13 @@ tests_unit_test_log_SOURCES = tests/unit/test_log.c
 tests_unit_test_log_LDADD = libutil.a $(UNIT_LIBS)
 tests_unit_test_netlink_SOURCES = tests/unit/test_netlink.c tests/unit/prop.h
 tests_unit_test_netlink_LDADD = libutil.a $(UNIT_LIBS)
+tests_unit_test_doctor_SOURCES = tests/unit/test_doctor.c tests/unit/prop.h src/cli/doctor.c src/cli/doctor.h \
+	src/cli/doctor_priv.h src/cli/doctor_cap.c src/cli/doctor_guests.c src/cli/doctor_hosts.c \
+	src/cli/doctor_say.c
+tests_unit_test_doctor_LDADD = libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
+tests_unit_test_doctor_host_SOURCES = tests/unit/test_doctor_host.c tests/unit/tmpdir.h tests/unit/prop.h \
+	src/cli/doctor_host.c src/cli/doctor_host.h src/cli/doctor.h
+tests_unit_test_doctor_host_LDADD = libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
 tests_unit_test_table_SOURCES = tests/unit/test_table.c tests/unit/prop.h src/cli/quantity.c src/cli/quantity.h src/cli/table.c src/cli/table.h
 tests_unit_test_table_LDADD = libutil.a $(UNIT_LIBS) $(JANSSON_LIBS) -lm
 tests_unit_test_top_layout_SOURCES = tests/unit/test_top_layout.c tests/unit/top_rig.h tests/unit/prop.h $(TOP_PURE)

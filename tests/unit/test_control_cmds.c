@@ -334,6 +334,45 @@ WITH_CALL(info__figures__are_those_of_sampler_and_configuration)
 	l = row(r, "links", "ib1");
 	assert_int_equal(num(l, "bytes_s"), 1 << 30);
 	assert_string_equal(str(l, "profile"), "scaled");
+	assert_true(json_is_null(json_object_get(l, "port")));
+	snprintf(g->conf.link_counter[1].text, sizeof(g->conf.link_counter[1].text), "port:x/1");
+	l = row(ask(g, "info", ""), "links", "ib1");
+	assert_string_equal(str(l, "port"), "port:x/1");
+	assert_true(json_is_false(json_object_get(last_result, "needs_reports")));
+	g->conf.realtime_priority = 5;
+	g->conf.lock_memory = true;
+	r = ask(g, "info", "");
+	assert_int_equal(num(r, "realtime_priority"), 5);
+	assert_true(json_is_true(json_object_get(r, "lock_memory")));
+}
+
+static const char *scheduler_at(struct guests_rig *g, size_t i)
+{
+	const json_t *names = json_object_get(ask(g, "info", ""), "schedulers");
+
+	return json_string_value(json_array_get(names, i));
+}
+
+WITH_CALL(info__schedulers__are_those_of_the_guests_each_once)
+{
+	struct guests_rig *g = *state;
+
+	assert_string_equal(scheduler_at(g, 0), "fake");
+	assert_null(scheduler_at(g, 1));
+	fake_dom(&g->host, 4)->scheduler = "null";
+	assert_string_equal(scheduler_at(g, 0), "null");
+	assert_string_equal(scheduler_at(g, 1), "fake");
+	assert_null(scheduler_at(g, 2));
+}
+
+WITH_CALL(guest_show__figures__have_the_time_of_their_snapshot)
+{
+	struct guests_rig *g = *state;
+	struct snapshot *sn = snap_of_set(g);
+
+	sn->time.ns = 12345678901;
+	snap_publish(&g->ho);
+	assert_int_equal(num(ask(g, "guest-show", "'guest':'bulk'"), "sampled_ns"), 12345678901);
 }
 
 /* --- why ------------------------------------------------------------------------- */

@@ -102,7 +102,8 @@ static const char everything[] =
 	"{\"name\": \"all\", \"duration\": \"30s\", \"clock\": \"real\", \"seed\": 9,"
 	" \"series\": \"100ms\", \"histogram\": true, \"swap\": [\"b\", \"a\"],"
 	" \"hosts\": [{\"scheduler\": \"credit\", \"cap_period\": \"20ms\","
-	"              \"interval\": \"2ms\", \"epoch\": \"500ms\"}],"
+	"              \"interval\": \"2ms\", \"epoch\": \"500ms\","
+	"              \"ignore_caps\": true}],"
 	" \"links\": [{\"name\": \"x\", \"rate\": \"1MiB/s\"},"
 	"             {\"name\": \"y\", \"rate\": \"10Gbit/s\", \"mtu\": 4096}],"
 	" \"policy\": {\"policy\": \"freemarket\", \"params\": {\"low\": 200}},"
@@ -142,6 +143,7 @@ RIG_TEST(everything__given__is_taken)
 	assert_int_equal(sc->sim.swapped[1], 0);
 	assert_int_equal(sc->sim.sched, SIM_CREDIT);
 	assert_int_equal(sc->sim.cap_period_ns, 20 * NS_PER_MS);
+	assert_true(sc->sim.ignore_caps);
 	assert_int_equal(sc->conf.interval_ns, 2 * NS_PER_MS);
 	assert_int_equal(sc->conf.epoch_ns, 500 * NS_PER_MS);
 	assert_int_equal(sc->sim.links, 2);

@@ -101,6 +101,27 @@ TEST(cap__on_one_guest__leaves_others_alone)
 	}
 }
 
+TEST(cap__on_a_host_that_ignores_caps__is_shown_and_limits_nothing)
+{
+	for (int sched = SIM_CREDIT2; sched <= SIM_CREDIT; sched++) {
+		struct sim_conf c = burners((enum sim_sched_kind)sched, 1, 1);
+		struct sim_hyp_dom d;
+		struct sim_host *h;
+
+		c.ignore_caps = true;
+		c.guest[0].cap = 10;
+		h = host_open(&c);
+		run_to(h, 2 * S);
+		assert_int_equal(truth(h, 0).cpu_ns, 2 * S);
+		assert_int_equal(sim_hyp_set_cap(h, 1, SIM_CAP_ANY, 20, &d), 0);
+		run_to(h, 4 * S);
+		assert_int_equal(truth(h, 0).cpu_ns, 4 * S);
+		assert_int_equal(sim_hyp_dom(h, 1, &d), 0);
+		assert_int_equal(d.cap, 20);
+		sim_close(h);
+	}
+}
+
 /* --- credit: how it comes in time --- */
 
 TEST(credit__small_cap__runs_a_slice_and_pauses_long)
