@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 TOP = os.path.abspath(os.environ.get("srcdir") or os.path.dirname(os.path.abspath(__file__)) + "/../..")
-RESEXD = os.getcwd() + "/resexd"
+RESEXD, CACHED = os.getcwd() + "/resexd", os.getcwd() + "/resex-cached"
 try:
     from jsonschema import Draft202012Validator
 except ImportError:
@@ -61,8 +61,9 @@ class Bed:
     def __init__(self, folder):
         self.dir = folder
         self.schema = {}
-        for name in ("resexd.json", "cluster.json", "policy", "scenario"):
-            made = subprocess.run([RESEXD, "--schema", name], stdout=subprocess.PIPE, check=True)
+        for name in ("resexd.json", "cluster.json", "policy", "scenario", "cached.json"):
+            program = [CACHED, "--schema"] if name == "cached.json" else [RESEXD, "--schema", name]
+            made = subprocess.run(program, stdout=subprocess.PIPE, check=True)
             schema = json.loads(made.stdout)
             Draft202012Validator.check_schema(schema)
             self.schema[name] = schema
@@ -91,6 +92,13 @@ class Bed:
             name = value.get("policy") if isinstance(value, dict) else None
             args = ["-c", self.settings(policy_file=self.write("p.json", value),
                                         policy=name if isinstance(name, str) and name else "null")]
+        elif kind == "cached.json":
+            if isinstance(value, dict):
+                cluster = dict(NET, key_file=self.path("key"), hosts=HOSTS + [
+                    {"name": "p", "number": 2, "address": "10.0.0.2", "role": "proxy"}])
+                value = dict(value, cluster_file=self.write("cluster.json", cluster))
+            return subprocess.run([CACHED, "--check", "-H", "p", "-c", self.write("cached.json", value)],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
         elif kind == "cluster.json":
             if isinstance(value, dict):
                 hosts = [h for h in value.get("hosts", []) if isinstance(h, dict)] if isinstance(
@@ -107,6 +115,17 @@ class Bed:
             args = ["-c", self.write("conf.json", value)]
         return subprocess.run([RESEXD, "--check"] + args, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+    def fit(self, kind, value):
+        """A build may have no verbs, and no database: the same file for what it has."""
+        schema = self.schema[kind].get("properties", {})
+        if kind == "cluster.json" and "verbs" not in schema["transport"]["enum"]:
+            return dict({"transport": "tcp"}, **value) if value.get("transport") != "verbs" else dict(
+                value, transport="tcp")
+        backends = schema["sql"]["properties"]["backend"]["enum"] if kind == "cached.json" else []
+        if "sql" in value and value["sql"]["backend"] not in backends:
+            value = {k: v for k, v in value.items() if k != "sql"}
+        return value
 
     def wrong(self, kind, value):
         """What is wrong with it by the schema; None: nothing."""
@@ -147,10 +166,11 @@ SHIPPED = {
     "resexd.json": ["etc/resexd.json", "debian/resexd.json"],
     "cluster.json": ["etc/cluster.json", "etc/cluster-web.json"],
     "policy": ["policies/*.json"],
+    "cached.json": ["etc/cache/cached-*.json"],
     "scenario": ["etc/scenarios/*.json"],
 }
 PAGES = {"resexd.json": "resexd.json.5", "cluster.json": "cluster.json.5", "policy": "resex-policies.7",
-         "scenario": "resex-scenario.5"}
+         "scenario": "resex-scenario.5", "cached.json": "resex-cached.8"}
 
 
 def shipped_files_are_valid(bed):
@@ -161,9 +181,11 @@ def shipped_files_are_valid(bed):
                                                  for i, t in enumerate(examples(PAGES[kind]))]
         assert len(texts) > len(files), "no example in " + PAGES[kind]
         for name, text in texts:
-            value = parse(text)
+            value = bed.fit(kind, parse(text))
             wrong = bed.wrong(kind, value)
             assert not wrong, "%s: %s" % (name, wrong)
+            if kind == "cached.json" and "ring_group" not in value:
+                continue  # of an application server: there is no such database here
             assert bed.takes(kind, text if kind == "scenario" else value), "resexd refuses " + name
     # Of a cluster of cached hosts alone: resexd has no part in it.
     wrong = bed.wrong("cluster.json", parse(read(TOP + "/etc/cache/cluster-cache.json")))
@@ -178,6 +200,8 @@ def what_resexd_takes_is_valid(bed):
                 value = parse(text)
             except (ValueError, RecursionError):
                 continue
+            if isinstance(value, dict) and kind == "cluster.json":
+                value = bed.fit(kind, value)
             if not bed.takes(kind, value):
                 refused += 1
                 continue
@@ -221,6 +245,10 @@ BROKEN = {
         ("policy", GONE, None), ("policy", "dear", None), ("params", [], {}), ("params.lo", 5, None),
         ("params.low", "10", 100), ("params.low", 1001, "100%"), ("params.low", "1.25%", "1.2 %"),
         ("params.step", "5%", "5ms"), ("params.step", 1, 100000), ("params.min_cap", "1.0001%", "1.001%")]),
+    "cached.json": ({"ring_slots": 64}, [
+        ("socket", "api.sock", "/api.sock"), ("ring_slots", 63, 128), ("ring_slots", "64", None), ("timeout", 5, "5ms"),
+        ("ring_clients", 65, 64), ("ring_group", "", "www"), ("rings", 1, None), ("sql", {}, None),
+        ("sql", {"backend": "oracle", "where": "x"}, None)]),
     "scenario": (RUN, [
         ("guests", GONE, None), ("guests", [], None), ("guests.0.name", GONE, None), ("duration", 10, "10s"),
         ("seed", -1, 1), ("clock", "fast", "real"), ("policy", {"policy": "null", "params": {"x": 1}}, MARKET),
