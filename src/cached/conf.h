@@ -56,10 +56,10 @@ int cached_conf_parse(struct cached_conf *c, const char *name, const char *text,
 		      enum cluster_cached_role role, struct conf_error *e);
 
 /* All that holds where the file says nothing. */
-void cached_defaults(struct cached_conf *c);
+void cached_conf_defaults(struct cached_conf *c);
 /* The tables of its keys, for their schema. c: all defaults, which the table refers to. */
-struct conf_table cached_table(const struct cached_conf *c);
-struct conf_table cached_sql_table(void);
+struct conf_table cached_conf_table(const struct cached_conf *c);
+struct conf_table cached_conf_sql_table(void);
 /* The JSON Schema of cached.json (src/util/conf_schema.h). NULL: no memory. */
 json_t *cached_schema(void);
 

@@ -43,7 +43,7 @@ static json_t *backends(void)
 
 static json_t *sql_schema(void)
 {
-	const struct conf_table t = cached_sql_table();
+	const struct conf_table t = cached_conf_sql_table();
 	json_t *o = schema_object(&t, sql_says);
 
 	return schema_put(o, "backend", backends(), sql_says);
@@ -57,8 +57,8 @@ json_t *cached_schema(void)
 
 	if (!c)
 		return NULL;
-	cached_defaults(c);
-	t = cached_table(c);
+	cached_conf_defaults(c);
+	t = cached_conf_table(c);
 	o = schema_put(schema_object(&t, top_says), "sql", sql_schema(), top_says);
 	free(c);
 	return schema_top(o, "resex-cached(8): configuration of resex-cached");
