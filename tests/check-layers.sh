@@ -70,6 +70,7 @@ src/cache/recover*     src/cache/recover.h src/cache/home.h src/cache/update.h s
 src/cache/update*      src/cache/update.h src/cache/broken.h src/cache/cache.h src/core/hostset.h src/reconf/step.h src/reconf/put.h @pure
 src/cache/*            resex/region_abi.h @pure
 src/cached/conf*       src/cached/conf.h src/conf/cluster.h src/sql/sql.h resex/cache_ring.h @libc
+src/cached/schema*     src/cached/conf.h src/util/conf_schema.h @libc
 src/cached/floors*     src/cached/conf.h src/util/file.h @libc
 src/cached/tag*        src/cached/tag.h src/cache/cache.h src/util/bytes.h src/util/utf8.h @pure nettle/
 src/cached/snapshot*   src/cached/snapshot.h src/cache/home.h @pure
@@ -398,6 +399,7 @@ src/cli/top_link_plant.c|#include "src/cli/top_model.h"|may not include src/cli/
 src/cli/top_screen_plant.c|#include "src/cli/top_link.h"|may not include src/cli/top_link.h
 src/cached/conf_plant.c|#include "src/cached/node.h"|may not include src/cached/node.h
 src/cached/conf_plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h
+src/cached/schema_plant.c|#include "src/cached/node.h"|may not include src/cached/node.h
 src/cached/floors_plant.c|#include "src/cached/app.h"|may not include src/cached/app.h
 src/cached/options_plant.c|#include "src/cached/conf.h"|may not include src/cached/conf.h
 src/cached/tag_plant.c|#include "src/cached/app.h"|may not include src/cached/app.h

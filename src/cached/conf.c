@@ -42,7 +42,17 @@ static const struct conf_key sql_keys[] = {
 };
 #undef KEY
 
-static void set_defaults(struct cached_conf *c)
+struct conf_table cached_conf_table(const struct cached_conf *c)
+{
+	return (struct conf_table){ top_keys, c };
+}
+
+struct conf_table cached_conf_sql_table(void)
+{
+	return (struct conf_table){ sql_keys, NULL };
+}
+
+void cached_conf_defaults(struct cached_conf *c)
 {
 	memset(c, 0, sizeof(*c));
 	strcpy(c->cluster_file, RESEX_CONFDIR "/cluster.json");
@@ -82,7 +92,7 @@ static int read_own(struct cached_conf *c, const struct conf_doc *d, struct conf
 	static const char *const also[] = { "sql", NULL };
 	int rc;
 
-	set_defaults(c);
+	cached_conf_defaults(c);
 	rc = conf_bind(d, "", d->root, top_keys, also, c, e);
 	if (!rc)
 		rc = check_paths(c, d, e);

@@ -55,6 +55,14 @@ int cached_conf_load(struct cached_conf *c, const char *file, const char *host,
 int cached_conf_parse(struct cached_conf *c, const char *name, const char *text, size_t len,
 		      enum cluster_cached_role role, struct conf_error *e);
 
+/* All that holds where the file says nothing. */
+void cached_conf_defaults(struct cached_conf *c);
+/* The tables of its keys, for their schema. c: all defaults, which the table refers to. */
+struct conf_table cached_conf_table(const struct cached_conf *c);
+struct conf_table cached_conf_sql_table(void);
+/* The JSON Schema of cached.json (src/util/conf_schema.h). NULL: no memory. */
+json_t *cached_schema(void);
+
 /* state_dir/floors: of the newest life. Zeros: there is no such file. 0, or -errno with e. */
 struct cached_floors {
 	uint32_t generation, fence;

@@ -6,7 +6,7 @@ libcached_a_SOURCES = \
 	src/cached/app.c src/cached/app.h src/cached/app_priv.h \
 	src/cached/app_fills.c src/cached/app_member.c src/cached/app_show.c src/cached/app_updates.c src/cached/app_util.c \
 	src/cached/check.c src/cached/check.h \
-	src/cached/conf.c src/cached/conf.h \
+	src/cached/conf.c src/cached/conf.h src/cached/schema.c \
 	src/cached/events.c src/cached/events.h \
 	src/cached/floors.c \
 	src/cached/jobs.c src/cached/jobs.h \

@@ -148,6 +148,20 @@ static int run(struct daemon *d)
 	return rc;
 }
 
+static int print_schema(void)
+{
+	json_t *schema = cached_schema();
+
+	if (!schema) {
+		fputs("resex-cached: there is no memory\n", stderr);
+		return RESEX_FAILURE;
+	}
+	json_dumpf(schema, stdout, JSON_INDENT(1)); /* check_output() sees what is wrong */
+	putchar('\n');
+	json_decref(schema);
+	return RESEX_OK;
+}
+
 /* A failed write to stdout is a failure. */
 static int check_output(int rc)
 {
@@ -172,6 +186,10 @@ int main(int argc, char **argv)
 	rc = cached_options(&o, argc, argv);
 	if (rc >= 0)
 		goto out;
+	if (o.schema) {
+		rc = print_schema();
+		goto out;
+	}
 	log_init(&d->log, "resex-cached", o.level);
 	/* A client that hangs up while it is answered is an error of write(), not our end. */
 	signal(SIGPIPE, SIG_IGN);

@@ -17,6 +17,7 @@ static const struct cmdline_row rows[] = {
 	{ 'c', "config", "FILE", "settings (default " RESEX_CONFDIR "/cached.json)" },
 	{ 'H', "host", "NAME", "this host's name in cluster.json" },
 	{ 'n', "check", NULL, "check settings, cluster and database, and exit" },
+	{ 'j', "schema", NULL, "print the JSON Schema of cached.json, and exit" },
 	{ 'v', "verbose", NULL, "log more" },
 	{ 'h', "help", NULL, "print this" },
 	{ 'V', "version", NULL, "print the version" },
@@ -44,6 +45,9 @@ static int set_option(struct cached_options *o, int letter, const char *value)
 		break;
 	case 'n':
 		o->check = true;
+		break;
+	case 'j':
+		o->schema = true;
 		break;
 	case 'v':
 		o->level = LOG_LVL_DEBUG;
@@ -78,6 +82,11 @@ int cached_options(struct cached_options *o, int argc, char **argv)
 	}
 	if (letter == CMDLINE_END && optind < argc) {
 		cmdline_unexpected(&c, argv[optind], error, sizeof(error));
+		letter = CMDLINE_WRONG;
+	}
+	if (letter == CMDLINE_END && o->check && o->schema) {
+		snprintf(error, sizeof(error),
+			 "--check and --schema are different things to do: give one of them");
 		letter = CMDLINE_WRONG;
 	}
 	if (letter == CMDLINE_END)

@@ -11,6 +11,7 @@ struct cached_options {
 	const char *config; /* the file */
 	const char *host;   /* this host's name in cluster.json; NULL: not given */
 	bool check;	    /* check all, and exit */
+	bool schema;	    /* print the schema of the file, and exit; not with check */
 	enum log_level level;
 };
 

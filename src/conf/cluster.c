@@ -42,6 +42,8 @@ struct listed {
 	uint32_t rights; /* index of rights_names[] */
 };
 
+static const struct listed listed_default = { .host = { .port = 7471 } };
+
 static const char *const role_names[] = { "member", "client", "app", "proxy", NULL };
 enum { ROLE_CLIENT = 1, ROLE_APP, ROLE_PROXY };
 static const char *const rights_names[] = { "read", "atomics", NULL };
@@ -77,6 +79,25 @@ static const struct conf_key service_keys[] = {
 };
 #undef KEY
 enum { SERVICE_KEYS_CHANGED = 3 }; /* the first of them */
+
+static const struct cluster_service service_default = { .minimum = 1,
+							.guarantee = NOT_GIVEN,
+							.share = NOT_GIVEN,
+							.maximum = NOT_GIVEN,
+							.high = CLUSTER_HIGH_DEFAULT,
+							.low = CLUSTER_LOW_DEFAULT };
+
+struct conf_table cluster_table(enum cluster_table t, const struct cluster_conf *c)
+{
+	switch (t) {
+	case CLUSTER_HOST:
+		return (struct conf_table){ host_keys, &listed_default };
+	case CLUSTER_SERVICE:
+		return (struct conf_table){ service_keys, &service_default };
+	default:
+		return (struct conf_table){ top_keys, c };
+	}
+}
 
 /* --- hosts ----------------------------------------------------------------- */
 
@@ -283,7 +304,7 @@ static int read_cached(struct cluster_conf *c, const struct conf_doc *d, const c
 static int read_host(void *to, const struct conf_doc *d, const char *path, const json_t *obj,
 		     struct conf_error *e)
 {
-	struct listed l = { .host = { .port = 7471 } };
+	struct listed l = listed_default;
 	struct cluster_conf *c = to;
 	int rc = conf_bind(d, path, obj, host_keys, NULL, &l, e);
 
@@ -302,7 +323,7 @@ static int read_host(void *to, const struct conf_doc *d, const char *path, const
 	}
 }
 
-static const struct conf_list host_list = {
+const struct conf_list cluster_host_list = {
 	.key = "hosts",
 	.min = 1,
 	.max = REGION_HOSTS_MAX,
@@ -517,12 +538,7 @@ static int read_service(void *to, const struct conf_doc *d, const char *path, co
 			struct conf_error *e)
 {
 	static const char *const also[] = { "balancers", NULL };
-	struct cluster_service s = { .minimum = 1,
-				     .guarantee = NOT_GIVEN,
-				     .share = NOT_GIVEN,
-				     .maximum = NOT_GIVEN,
-				     .high = CLUSTER_HIGH_DEFAULT,
-				     .low = CLUSTER_LOW_DEFAULT };
+	struct cluster_service s = service_default;
 	const json_t *balancers = json_object_get(obj, "balancers");
 	struct cluster_conf *c = to;
 	int rc = conf_bind(d, path, obj, service_keys, also, &s, e);
@@ -575,7 +591,7 @@ int cluster_service_change(const struct conf_doc *d, const struct cluster_conf *
 	return rc;
 }
 
-static const struct conf_list service_list = {
+const struct conf_list cluster_service_list = {
 	.key = "services",
 	.max = CLUSTER_SERVICES_MAX,
 	.what = "services",
@@ -585,7 +601,7 @@ static const struct conf_list service_list = {
 
 /* --- the whole ------------------------------------------------------------- */
 
-static void set_defaults(struct cluster_conf *c)
+void cluster_defaults(struct cluster_conf *c)
 {
 	/*
 	 * Also in cluster.json(5). hold and timeout, which hosts must share, decide how long the
@@ -684,12 +700,12 @@ static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, str
 	if (rc)
 		return rc;
 	/* Services name hosts, and addresses depend on the transport: hence the order. */
-	set_defaults(c);
+	cluster_defaults(c);
 	rc = conf_bind(d, "", d->root, top_keys, also, c, e);
 	if (!rc)
 		rc = read_transport(c, d, e);
 	if (!rc)
-		rc = conf_read_list(d, "", d->root, &host_list, c, e);
+		rc = conf_read_list(d, "", d->root, &cluster_host_list, c, e);
 	if (!rc)
 		rc = find_reader(c, d, &is, e);
 	if (!rc) {
@@ -697,7 +713,7 @@ static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, str
 		rc = cluster_cache_read(c, d, e);
 	}
 	if (!rc)
-		rc = conf_read_list(d, "", d->root, &service_list, c, e);
+		rc = conf_read_list(d, "", d->root, &cluster_service_list, c, e);
 	if (!rc)
 		rc = cluster_nodes_read(c, d, e);
 	if (!rc)

@@ -37,6 +37,18 @@ static const struct conf_key service_time_keys[] = {
 };
 #undef KEY
 
+static const struct listed_balance balance_default;
+
+struct conf_table cluster_balance_table(void)
+{
+	return (struct conf_table){ balance_keys, &balance_default };
+}
+
+struct conf_table cluster_service_time_table(void)
+{
+	return (struct conf_table){ service_time_keys, NULL };
+}
+
 static bool is_auto(const json_t *obj, const char *key)
 {
 	const json_t *v = json_object_get(obj, key);
@@ -217,7 +229,7 @@ static int read_balance(void *to, const struct conf_doc *d, const char *path, co
 	return rc;
 }
 
-static const struct conf_list balance_list = {
+const struct conf_list cluster_balance_list = {
 	.key = "balance",
 	.max = CLUSTER_SERVICES_MAX,
 	.what = "services",
@@ -229,7 +241,7 @@ static const struct conf_list balance_list = {
 int cluster_balance_read(struct cluster_conf *c, const struct conf_doc *d, bool client,
 			 struct conf_error *e)
 {
-	int rc = conf_read_list(d, "", d->root, &balance_list, c, e);
+	int rc = conf_read_list(d, "", d->root, &cluster_balance_list, c, e);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; !rc && i < c->balances; i++)

@@ -17,6 +17,11 @@ static const struct conf_key cache_keys[] = {
 };
 #undef KEY
 
+struct conf_table cluster_cache_table(const struct cluster_conf *c)
+{
+	return (struct conf_table){ cache_keys, &c->cache };
+}
+
 int cluster_cached_add(struct cluster_conf *c, const struct conf_doc *d, const char *path,
 		       const json_t *obj, const struct cluster_cached *h, struct conf_error *e)
 {

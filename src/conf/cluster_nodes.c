@@ -25,6 +25,15 @@ static const struct conf_key load_keys[] = {
 };
 #undef KEY
 
+static const struct cluster_load load_default = { .period_ns = 10 * NS_PER_MS,
+						  .scan_ns = 50 * NS_PER_MS,
+						  .window_ns = 200 * NS_PER_MS };
+
+struct conf_table cluster_load_table(void)
+{
+	return (struct conf_table){ load_keys, &load_default };
+}
+
 /* An element of nodes[]. */
 struct listed_node {
 	struct cluster_node node;
@@ -45,6 +54,13 @@ static const struct conf_key node_keys[] = {
 	{ 0 },
 };
 #undef KEY
+
+static const struct listed_node node_default = { .node = { .capacity = CLUSTER_CAPACITY_DEFAULT } };
+
+struct conf_table cluster_node_table(void)
+{
+	return (struct conf_table){ node_keys, &node_default };
+}
 
 /* o is another node of the same host. */
 static int check_beside(const struct conf_doc *d, const char *path, const struct cluster_node *n,
@@ -164,7 +180,7 @@ static int read_node(void *to, const struct conf_doc *d, const char *path, const
 		     struct conf_error *e)
 {
 	static const char *const also[] = { "only", NULL };
-	struct listed_node l = { .node = { .capacity = CLUSTER_CAPACITY_DEFAULT } };
+	struct listed_node l = node_default;
 	struct cluster_conf *c = to;
 	const struct cluster_host *h;
 	int rc = conf_bind(d, path, obj, node_keys, also, &l, e);
@@ -187,7 +203,7 @@ static int read_node(void *to, const struct conf_doc *d, const char *path, const
 	return rc;
 }
 
-static const struct conf_list node_list = {
+const struct conf_list cluster_node_list = {
 	.key = "nodes",
 	.max = CLUSTER_NODES_MAX,
 	.what = "nodes",
@@ -218,15 +234,13 @@ int cluster_nodes_read(struct cluster_conf *c, const struct conf_doc *d, struct 
 	const json_t *load = json_object_get(d->root, "load");
 	int rc = 0;
 
-	c->load = (struct cluster_load){ .period_ns = 10 * NS_PER_MS,
-					 .scan_ns = 50 * NS_PER_MS,
-					 .window_ns = 200 * NS_PER_MS };
+	c->load = load_default;
 	if (load)
 		rc = conf_bind(d, "load", load, load_keys, NULL, &c->load, e);
 	if (!rc)
 		rc = check_stale(c, d, e);
 	if (!rc)
-		rc = conf_read_list(d, "", d->root, &node_list, c, e);
+		rc = conf_read_list(d, "", d->root, &cluster_node_list, c, e);
 	return rc;
 }
 

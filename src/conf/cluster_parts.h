@@ -8,6 +8,20 @@
 /* A number of nodes that the file does not give. */
 #define NOT_GIVEN UINT64_MAX
 
+/* Tables and lists, for their schemas. c: all defaults, which the table refers to. */
+enum cluster_table { CLUSTER_TOP, CLUSTER_HOST, CLUSTER_SERVICE };
+struct conf_table cluster_table(enum cluster_table t, const struct cluster_conf *c);
+struct conf_table cluster_cache_table(const struct cluster_conf *c);
+struct conf_table cluster_load_table(void);
+struct conf_table cluster_node_table(void);
+struct conf_table cluster_balance_table(void);
+struct conf_table cluster_service_time_table(void);
+struct conf_table cluster_reconf_table(void);
+extern const struct conf_list cluster_host_list, cluster_service_list, cluster_node_list,
+	cluster_balance_list;
+
+/* All defaults but those that other files set: "load" and "reconf". */
+void cluster_defaults(struct cluster_conf *c);
 /* "nodes" and "load"; after hosts and services. */
 int cluster_nodes_read(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e);
 /* "reconf", and the shares of services that give none; after the nodes. */

@@ -31,6 +31,21 @@ static const struct conf_key reconf_keys[] = {
 };
 #undef KEY
 
+static const struct cluster_reconf reconf_default = { .check_ns = 100 * NS_PER_MS,
+						      .high_ns = 5 * NS_PER_S,
+						      .rest_ns = 30 * NS_PER_S,
+						      .freeze_ns = 60 * NS_PER_S,
+						      .hook_timeout_ns = 30 * NS_PER_S,
+						      .give_up_ns = 120 * NS_PER_S,
+						      .margin = 200,
+						      .budget = 6,
+						      .budget_ns = 60 * NS_PER_S };
+
+struct conf_table cluster_reconf_table(void)
+{
+	return (struct conf_table){ reconf_keys, &reconf_default };
+}
+
 /* --- values that no table has ---------------------------------------------------- */
 
 /* Digits of a number up to max. The text after them, or NULL. */
@@ -224,16 +239,8 @@ int cluster_reconf_read(struct cluster_conf *c, const struct conf_doc *d, struct
 	for (uint32_t i = 0; i < c->services; i++)
 		if (c->service[i].share == NOT_GIVEN)
 			c->service[i].share = share_default(c, &c->service[i]);
-	c->reconf = (struct cluster_reconf){ .given = obj != NULL,
-					     .check_ns = 100 * NS_PER_MS,
-					     .high_ns = 5 * NS_PER_S,
-					     .rest_ns = 30 * NS_PER_S,
-					     .freeze_ns = 60 * NS_PER_S,
-					     .hook_timeout_ns = 30 * NS_PER_S,
-					     .give_up_ns = 120 * NS_PER_S,
-					     .margin = 200,
-					     .budget = 6,
-					     .budget_ns = 60 * NS_PER_S };
+	c->reconf = reconf_default;
+	c->reconf.given = obj != NULL;
 	if (!obj)
 		return 0;
 	rc = conf_bind(d, "reconf", obj, reconf_keys, also, &c->reconf, e);

@@ -126,6 +126,23 @@ static const struct conf_key unreadable_keys[] = {
 };
 #undef KEY
 
+const char *const settings_unreadable_words[] = { "last-rate", "nothing", NULL };
+
+struct conf_table settings_guest_table(const struct guest_conf *g)
+{
+	return (struct conf_table){ guest_keys, g };
+}
+
+struct conf_table settings_sla_table(void)
+{
+	return (struct conf_table){ sla_keys, NULL };
+}
+
+struct conf_table settings_unreadable_table(void)
+{
+	return (struct conf_table){ unreadable_keys, NULL };
+}
+
 /* A word or a rate. A rate is bound as any other, in an object of its own. */
 static int bind_unreadable(const struct conf_doc *d, const char *path, const json_t *v,
 			   struct unreadable_conf *u, struct conf_error *e)

@@ -15,5 +15,9 @@ libconf_a_SOURCES = \
 	src/conf/cluster_text.h \
 	src/conf/guest.c \
 	src/conf/policy.c src/conf/policy.h \
+	src/conf/schema.h \
+	src/conf/schema_cluster.c \
+	src/conf/schema_policy.c \
+	src/conf/schema_settings.c \
 	src/conf/settings.c src/conf/settings.h \
 	src/conf/trial.c src/conf/trial.h

@@ -26,7 +26,7 @@ uint64_t policy_param_get(const struct policy_inst *pi, const struct policy_para
 	return *param_address(pi, p);
 }
 
-static struct conf_key param_key(const struct policy_param *p)
+struct conf_key policy_param_key(const struct policy_param *p)
 {
 	return (struct conf_key){ .name = p->name,
 				  .type = conf_type_of(p->unit),
@@ -40,7 +40,7 @@ int policy_param_set(struct policy_inst *pi, const char *name, const json_t *v, 
 		     size_t size)
 {
 	for (const struct policy_param *p = pi->ops->params; p && p->name; p++) {
-		const struct conf_key k = param_key(p);
+		const struct conf_key k = policy_param_key(p);
 
 		if (!strcmp(p->name, name))
 			return conf_number(&k, v, param_address(pi, p), want, size) ? -ERANGE : 0;
@@ -99,7 +99,7 @@ static int bind_params(struct policy_inst *pi, const struct conf_doc *d, const c
 	size_t n = 0;
 
 	for (const struct policy_param *p = pi->ops->params; p && p->name && n < PARAMS_MAX; p++)
-		keys[n++] = param_key(p);
+		keys[n++] = policy_param_key(p);
 	if (!params)
 		return 0;
 	join_path(path, "params", at, sizeof(at));

@@ -36,6 +36,8 @@ int policy_new(struct policy_inst **pi, const struct policy_ops *ops);
  */
 int policy_param_set(struct policy_inst *pi, const char *name, const json_t *v, char *want,
 		     size_t size);
+/* As a key of a file, whose offset is in pi->params. */
+struct conf_key policy_param_key(const struct policy_param *p);
 uint64_t policy_param_get(const struct policy_inst *pi, const struct policy_param *p);
 void policy_free(struct policy_inst *pi); /* NULL is fine */
 

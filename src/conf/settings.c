@@ -51,6 +51,9 @@ struct link_in {
 	struct counter_setting counter;
 };
 
+static const struct link_in link_default = { .mtu = 1024,
+					     .counter = { .name = { .kind = COUNTER_NONE } } };
+
 /* The greatest rate is that of src/core/resos.c. */
 #define KEY(...) CONF_KEY(struct link_in, __VA_ARGS__)
 static const struct conf_key link_keys[] = {
@@ -66,6 +69,12 @@ static const struct conf_key link_keys[] = {
 struct limits_in {
 	uint64_t rings, pages;
 };
+
+/*
+ * 16 MiB of rings for a guest: many queues of ordinary depth, and a bound on what one guest can
+ * make dom0 map.
+ */
+static const struct limits_in limits_default = { .rings = GUEST_RINGS_MAX, .pages = 4096 };
 
 #define KEY(...) CONF_KEY(struct limits_in, __VA_ARGS__)
 static const struct conf_key limit_keys[] = {
@@ -95,12 +104,8 @@ void settings_default(struct daemon_conf *c)
 	for (uint32_t i = 0; i < FLOW_LINKS_MAX; i++)
 		c->link_counter[i].name.kind = COUNTER_NONE;
 	settings_guest_default(&c->guest_default);
-	c->limits.rings = GUEST_RINGS_MAX;
-	/*
-	 * 16 MiB of rings for a guest: many queues of ordinary depth, and a bound on what one
-	 * guest can make dom0 map.
-	 */
-	c->limits.pages = 4096;
+	c->limits.rings = (uint32_t)limits_default.rings;
+	c->limits.pages = (uint32_t)limits_default.pages;
 	c->lock_memory = true;
 	strcpy(c->policy, "freemarket");
 	strcpy(c->socket, RESEX_RUNDIR "/resexd.sock");
@@ -108,10 +113,24 @@ void settings_default(struct daemon_conf *c)
 	strcpy(c->lock_file, RESEX_RUNDIR "/resexd.lock");
 }
 
+struct conf_table settings_table(enum settings_table t, const struct daemon_conf *c)
+{
+	switch (t) {
+	case SETTINGS_LINK:
+		return (struct conf_table){ link_keys, &link_default };
+	case SETTINGS_LIMITS:
+		return (struct conf_table){ limit_keys, &limits_default };
+	case SETTINGS_CROSSCHECK:
+		return (struct conf_table){ crosscheck_keys, &c->crosscheck };
+	default:
+		return (struct conf_table){ top_keys, c };
+	}
+}
+
 static int read_link(void *to, const struct conf_doc *d, const char *path, const json_t *obj,
 		     struct conf_error *e)
 {
-	struct link_in in = { .mtu = 1024, .counter = { .name = { .kind = COUNTER_NONE } } };
+	struct link_in in = link_default;
 	struct daemon_conf *c = to;
 	struct link_conf *l = &c->link[c->links];
 	int rc = conf_bind(d, path, obj, link_keys, NULL, &in, e);
@@ -142,18 +161,18 @@ static int read_link(void *to, const struct conf_doc *d, const char *path, const
 	return 0;
 }
 
+const struct conf_list settings_links = {
+	.key = "links",
+	.min = 1,
+	.max = FLOW_LINKS_MAX,
+	.what = "links",
+	.example = "[{\"name\": \"ib0\", \"rate\": \"10Gbit/s\", \"mtu\": 1024}]",
+	.read = read_link,
+};
+
 int settings_bind_links(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e)
 {
-	static const struct conf_list links = {
-		.key = "links",
-		.min = 1,
-		.max = FLOW_LINKS_MAX,
-		.what = "links",
-		.example = "[{\"name\": \"ib0\", \"rate\": \"10Gbit/s\", \"mtu\": 1024}]",
-		.read = read_link,
-	};
-
-	return conf_read_list(d, "", d->root, &links, c, e);
+	return conf_read_list(d, "", d->root, &settings_links, c, e);
 }
 
 int settings_find_link(const struct daemon_conf *c, const struct conf_doc *d, const char *path,

@@ -80,6 +80,17 @@ int settings_reload(struct daemon_conf *c, const struct daemon_conf *was, const 
 int settings_parse(struct daemon_conf *c, const char *name, const char *text, size_t len,
 		   struct conf_error *e);
 
+/* --- tables, for their schemas (schema.h) --- */
+
+enum settings_table { SETTINGS_TOP, SETTINGS_LINK, SETTINGS_LIMITS, SETTINGS_CROSSCHECK };
+/* c: all defaults, which the table refers to. */
+struct conf_table settings_table(enum settings_table t, const struct daemon_conf *c);
+struct conf_table settings_guest_table(const struct guest_conf *g);
+struct conf_table settings_sla_table(void);
+struct conf_table settings_unreadable_table(void);
+extern const char *const settings_unreadable_words[];
+extern const struct conf_list settings_links;
+
 /* --- parts, for files with the same keys (scenarios) --- */
 
 /* All defaults. */

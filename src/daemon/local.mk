@@ -15,5 +15,6 @@ resexd_SOURCES = \
 	src/daemon/main.c \
 	src/daemon/modes.h \
 	src/daemon/options.c src/daemon/options.h \
-	src/daemon/scenario.c
+	src/daemon/scenario.c \
+	src/daemon/schema.c
 resexd_LDADD = $(RESEXD_LIBS)

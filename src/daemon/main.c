@@ -26,6 +26,8 @@ int main(int argc, char **argv)
 
 	if (rc >= 0)
 		return check_output(rc);
+	if (o.mode == MODE_SCHEMA)
+		return check_output(mode_schema(&o));
 	log_init(&log, "resexd", o.level);
 	return check_output(o.scenario ? mode_scenario(&log, &o) : mode_configured(&log, &o));
 }

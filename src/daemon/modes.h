@@ -14,6 +14,9 @@ int mode_configured(const struct log *log, const struct options *o);
 /* --scenario, also with --check. */
 int mode_scenario(const struct log *log, const struct options *o);
 
+/* --schema: of any host, from the tables that read the files. */
+int mode_schema(const struct options *o);
+
 /* Log an error. Its exit code. */
 int report_error(const struct log *log, const struct conf_error *e);
 

@@ -26,6 +26,7 @@ static const struct cmdline_row rows[] = {
 	{ 'p', "policy", "NAME", "of the scenario, instead of its first" },
 	{ 'o', "summary", "FILE", "summary of the scenario, JSON (default: standard output)" },
 	{ 's', "socket", "FILE", "control socket of a scenario on the real clock" },
+	{ 'j', "schema", "NAME", "print the JSON Schema of a file, such as resexd.json" },
 	{ 'f', "foreground", NULL, "stay in the foreground (always so; for scripts)" },
 	{ 'v', "verbose", NULL, "log more" },
 	{ 'h', "help", NULL, "print this" },
@@ -54,8 +55,8 @@ static int set_mode(struct options *o, enum daemon_mode mode)
 		o->mode = mode;
 		return -1;
 	}
-	fputs("resexd: --check, --restore-caps and --observe are different things to do: give one "
-	      "of them\n",
+	fputs("resexd: --check, --restore-caps, --observe and --schema are different things to do: "
+	      "give one of them\n",
 	      stderr);
 	return RESEX_USAGE;
 }
@@ -88,6 +89,9 @@ static int set_option(struct options *o, int letter, const char *value)
 	case 's':
 		o->socket = value;
 		break;
+	case 'j':
+		o->schema = value;
+		return set_mode(o, MODE_SCHEMA);
 	case 'v':
 		o->level = LOG_LVL_DEBUG;
 		break;
@@ -108,6 +112,8 @@ static const char *find_conflict(const struct options *o)
 {
 	if (!o->scenario && (o->policy || o->summary || o->socket))
 		return "--policy, --summary and --socket are for a --scenario";
+	if (o->scenario && o->mode == MODE_SCHEMA)
+		return "--schema prints a schema, and runs no scenario: give one of them";
 	if (!o->scenario)
 		return NULL;
 	if (!o->hv || !o->hv->simulated)
@@ -131,6 +137,8 @@ static int check_options(struct options *o)
 		fprintf(stderr, "resexd: %s\n", conflict);
 		return RESEX_USAGE;
 	}
+	if (o->mode == MODE_SCHEMA) /* whatever the host is */
+		return -1;
 	/*
 	 * Filled in here, not in the daemon: SIGHUP reads this file again. The simulated host has
 	 * a configuration of its own (trial.h).

@@ -18,6 +18,7 @@ liblab_a_SOURCES = \
 	src/lab/scenario_event.c \
 	src/lab/scenario_find.c \
 	src/lab/scenario_guest.c \
+	src/lab/scenario_schema.c \
 	src/lab/stat.c \
 	src/lab/summary.c src/lab/summary.h
 

@@ -57,6 +57,26 @@ static const struct conf_key host_keys[] = {
 };
 #undef KEY
 
+static const struct top_in top_default = { .duration = 10 * NS_PER_S, .seed = 1 };
+/* Interval and epoch as settings_default() has them. */
+static const struct host_in host_default = { .cap_period = 10 * NS_PER_MS,
+					     .interval = NS_PER_MS,
+					     .epoch = NS_PER_S };
+
+struct conf_table scenario_table(enum scenario_table t)
+{
+	switch (t) {
+	case SCENARIO_TOP:
+		return (struct conf_table){ top_keys, &top_default };
+	case SCENARIO_HOST:
+		return (struct conf_table){ host_keys, &host_default };
+	case SCENARIO_EVENT:
+		return scenario_event_table();
+	default:
+		return scenario_guest_table(t);
+	}
+}
+
 /*
  * The host's object and its path, from "host" or "hosts". *host is NULL if both are missing.
  * "hosts" is a list so that files of today stay right when several hosts can be simulated.
@@ -84,11 +104,7 @@ static int pick_host(const struct conf_doc *d, const json_t **host, const char *
 
 static int bind_host(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
 {
-	struct host_in in = {
-		.cap_period = 10 * NS_PER_MS,
-		.interval = sc->conf.interval_ns,
-		.epoch = sc->conf.epoch_ns,
-	};
+	struct host_in in = host_default;
 	const json_t *host;
 	const char *path;
 	int rc;
@@ -146,7 +162,7 @@ static int bind_links(struct scenario *sc, const struct conf_doc *d, struct conf
 
 static int bind_top(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
 {
-	struct top_in in = { .duration = 10 * NS_PER_S, .seed = 1 };
+	struct top_in in = top_default;
 	int rc = conf_bind(d, "", d->root, top_keys, top_also, &in, e);
 
 	if (rc)

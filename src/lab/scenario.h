@@ -69,6 +69,22 @@ int scenario_parse(struct scenario *sc, const char *name, const char *text, size
 		   struct conf_error *e);
 void scenario_free(struct scenario *sc);
 
+/* The JSON Schema of a scenario (src/util/conf_schema.h). NULL: no memory. */
+json_t *scenario_schema(void);
+
+/* Its tables and lists, by the file that reads them: for scenario_schema(). */
+enum scenario_table {
+	SCENARIO_TOP,
+	SCENARIO_HOST,
+	SCENARIO_GUEST,
+	SCENARIO_APP,
+	SCENARIO_EVENT,
+};
+struct conf_table scenario_table(enum scenario_table t);
+struct conf_table scenario_guest_table(enum scenario_table t);
+struct conf_table scenario_event_table(void);
+extern const struct conf_list scenario_guest_list, scenario_app_list, scenario_event_list;
+
 /* --- for the files of the reader --- */
 
 /* Index of the guest of this name, or -1. */

@@ -183,16 +183,22 @@ static int bind_sets(struct scenario *sc, const struct conf_doc *d, struct conf_
 	return 0;
 }
 
+const struct conf_list scenario_event_list = {
+	.key = "events",
+	.max = SCENARIO_EVENTS_MAX,
+	.what = "events",
+	.example = "[{\"at\": \"2s\", \"do\": \"destroy\", \"guest\": \"web\"}]",
+	.read = bind_event,
+};
+
+struct conf_table scenario_event_table(void)
+{
+	return (struct conf_table){ event_keys, NULL };
+}
+
 int scenario_bind_events(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
 {
-	static const struct conf_list events = {
-		.key = "events",
-		.max = SCENARIO_EVENTS_MAX,
-		.what = "events",
-		.example = "[{\"at\": \"2s\", \"do\": \"destroy\", \"guest\": \"web\"}]",
-		.read = bind_event,
-	};
-	int rc = conf_read_list(d, "", d->root, &events, sc, e);
+	int rc = conf_read_list(d, "", d->root, &scenario_event_list, sc, e);
 
 	if (rc)
 		return rc;

@@ -223,24 +223,28 @@ struct apps_to {
  * Defaults are the paper's server: sending 64 KiB on a link of 1 GiB/s takes 61 us and
  * posting 1 us; computing takes the rest of the 209 us in the paper's figure 1.
  */
+static const struct app_in app_default = {
+	.size = 64 << 10,
+	.depth = 1,
+	.queue_pairs = 1,
+	.burst = 1,
+	.clients = 1,
+	.think_variation = 1000,
+	.report = 1000,
+	.post = NS_PER_US,
+	.compute = 146964,
+};
+
 static int bind_app(void *arg, const struct conf_doc *d, const char *path, const json_t *obj,
 		    struct conf_error *e)
 {
 	const struct apps_to *to = arg;
 	const struct place p = { d, path, obj };
-	struct app_in in = {
-		.size = 64 << 10,
-		.depth = 1,
-		.queue_pairs = 1,
-		.mtu = to->link_mtu,
-		.burst = 1,
-		.clients = 1,
-		.think_variation = 1000,
-		.report = 1000,
-		.post = NS_PER_US,
-		.compute = 146964,
-	};
-	int rc = conf_bind(d, path, obj, app_keys, NULL, &in, e);
+	struct app_in in = app_default;
+	int rc;
+
+	in.mtu = to->link_mtu;
+	rc = conf_bind(d, path, obj, app_keys, NULL, &in, e);
 
 	if (!rc)
 		rc = check_kind(&p, &in, e);
@@ -251,7 +255,7 @@ static int bind_app(void *arg, const struct conf_doc *d, const char *path, const
 	return rc;
 }
 
-static const struct conf_list app_list = {
+const struct conf_list scenario_app_list = {
 	.key = "apps",
 	.max = SIM_APPS_MAX,
 	.what = "applications",
@@ -278,6 +282,7 @@ static const struct conf_key guest_keys[] = {
 	{ 0 },
 };
 #undef KEY
+static const struct guest_in guest_default = { .vcpus = 1 };
 static const char *const guest_also[] = { "name", "vcpus", "cap", "blind", "later", "apps", NULL };
 /* The same object is bound twice, so each table lists the keys of the other as known. */
 static const char *const sim_also[] = { "weight", "exempt",	"min_cap", "max_cap", "sla",
@@ -361,7 +366,7 @@ static int bind_guest(void *to, const struct conf_doc *d, const char *path, cons
 	struct sim_guest_conf *sg = &sc->sim.guest[sc->sim.guests];
 	struct guest_conf *g = &sc->conf.guest[sc->conf.guests];
 	struct apps_to apps = { .guest = sg };
-	struct guest_in in = { .vcpus = 1 };
+	struct guest_in in = guest_default;
 	int rc;
 
 	rc = conf_bind(d, path, obj, guest_keys, sim_also, &in, e);
@@ -384,7 +389,7 @@ static int bind_guest(void *to, const struct conf_doc *d, const char *path, cons
 	sg->blind = in.blind;
 	sg->later = in.later;
 	apps.link_mtu = sc->conf.link[g->link].mtu;
-	rc = conf_read_list(d, path, obj, &app_list, &apps, e);
+	rc = conf_read_list(d, path, obj, &scenario_app_list, &apps, e);
 	if (!rc)
 		rc = check_room(sc, &p, e);
 	if (rc)
@@ -394,16 +399,23 @@ static int bind_guest(void *to, const struct conf_doc *d, const char *path, cons
 	return 0;
 }
 
+const struct conf_list scenario_guest_list = {
+	.key = "guests",
+	.min = 1,
+	.max = SIM_GUESTS_MAX,
+	.what = "guests",
+	.example = "[{\"name\": \"web\", \"apps\": [{\"kind\": \"server\"}]}]",
+	.read = bind_guest,
+};
+
+struct conf_table scenario_guest_table(enum scenario_table t)
+{
+	if (t == SCENARIO_APP)
+		return (struct conf_table){ app_keys, &app_default };
+	return (struct conf_table){ guest_keys, &guest_default };
+}
+
 int scenario_bind_guests(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
 {
-	static const struct conf_list guests = {
-		.key = "guests",
-		.min = 1,
-		.max = SIM_GUESTS_MAX,
-		.what = "guests",
-		.example = "[{\"name\": \"web\", \"apps\": [{\"kind\": \"server\"}]}]",
-		.read = bind_guest,
-	};
-
-	return conf_read_list(d, "", d->root, &guests, sc, e);
+	return conf_read_list(d, "", d->root, &scenario_guest_list, sc, e);
 }

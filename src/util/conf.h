@@ -94,6 +94,12 @@ struct conf_key {
 	int required;
 };
 
+/* Keys, and a struct with what holds where a file has none of them; NULL: that is not known. */
+struct conf_table {
+	const struct conf_key *keys;
+	const void *defaults;
+};
+
 /*
  * The first members of a row that binds key to member of type T, as in
  * { CONF_KEY(struct thing, "count", UINT, count), .max = 9 }

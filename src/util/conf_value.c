@@ -273,7 +273,7 @@ int conf_read(const struct conf_key *k, const json_t *v, struct conf_value *out)
 
 int conf_number(const struct conf_key *k, const json_t *v, uint64_t *out, char *want, size_t size)
 {
-	struct conf_value value;
+	struct conf_value value = { 0, NULL };
 
 	if (conf_read(k, v, &value)) {
 		conf_want(k, want, size);

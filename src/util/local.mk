@@ -6,6 +6,7 @@ libutil_a_SOURCES = \
 	src/util/cmdline.c src/util/cmdline.h \
 	src/util/conf.c src/util/conf.h src/util/conf_parts.h \
 	src/util/conf_place.c src/util/conf_value.c \
+	src/util/conf_schema.c src/util/conf_schema.h \
 	src/util/file.c src/util/file.h \
 	src/util/hist.c src/util/hist.h \
 	src/util/log.c src/util/log.h \

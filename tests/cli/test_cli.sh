@@ -480,6 +480,14 @@ asked 'guest-set: give at least one setting' guest-set '{"guest":"bulk","setting
 asked 'weight is \[\]|weight is an array' guest-set '{"guest":"bulk","settings":{"weight":[]}}'
 asked 'policy-check: give a file and its text' policy-check '{"file":"x"}'
 
+# In the bytes that come, no number has more than three decimals: the example of resex-control(7).
+for method in list info why cap-list ring-list policy-show; do
+	asked '"result"' $method '{}'
+	! grep -Eq '[0-9]\.[0-9]{4}' "$dir/out" || bad 'a number has more than three decimals'
+done
+asked '"charged_cpu":[0-9.]+,' guest-show '{"guest":"bulk"}'
+! grep -Eq '[0-9]\.[0-9]{4}' "$dir/out" || bad 'a number has more than three decimals'
+
 # Many requests at once.
 that 'all requests before the end of file are answered' python3 -c 'import socket, sys
 s = socket.socket(socket.AF_UNIX)

@@ -25,7 +25,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 : >"$dir/a file"
 
-expect '--config --host --check --verbose --help --version' -
+expect '--config --host --check --schema --verbose --help --version' -
 expect '--check' --ch
 expect "$dir/a file" -c "$dir/a"
 expect "$dir/a file" --config = "$dir/a"

@@ -21,9 +21,10 @@ expect() {
 	exit 1
 }
 
-all='--config --check --observe --restore-caps --hv --scenario --policy --summary --socket --foreground --verbose'
+all='--config --check --observe --restore-caps --hv --scenario --policy --summary --socket --schema --foreground --verbose'
 expect "$all --help --version" ''
-expect '--scenario --summary --socket' --hv sim --s
+expect '--scenario --summary --socket --schema' --hv sim --s
+expect 'policy' --schema p
 expect 'sim' --hv s
 expect 'xen sim' -H ''
 expect 'sim' --hv = s
@@ -41,7 +42,10 @@ for option in $("$program" --help | sed -n 's/^  \(-.\), \(--[a-z-]*\) [A-Z].*/\
 	expect '' "$option" --
 done
 
-# The policies are those that resexd names when it is given a wrong one.
+# The schemas and the policies are those that resexd names when it is given a wrong one.
+refused=$("$program" --schema none 2>&1) || true
+schemas=${refused##*: use }
+expect "${schemas//,/}" -j ''
 refused=$("$program" --hv sim -S "$top/etc/scenarios/paper.json" --check -p none 2>&1) || true
 policies=${refused##*: use }
 expect "${policies//,/}" --policy ''

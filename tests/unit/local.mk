@@ -142,12 +142,14 @@ tests_unit_test_hv_sim_SOURCES = tests/unit/test_hv_sim.c tests/unit/prop.h
 tests_unit_test_hv_sim_LDADD = libhv.a libsim.a libcore.a $(UNIT_LIBS)
 tests_unit_test_store_SOURCES = tests/unit/test_store.c
 tests_unit_test_store_LDADD = libhv.a libsim.a libcore.a $(UNIT_LIBS)
-check_PROGRAMS += tests/unit/test_conf tests/unit/test_utf8
-TESTS += tests/unit/test_conf tests/unit/test_utf8
+check_PROGRAMS += tests/unit/test_conf tests/unit/test_conf_schema tests/unit/test_utf8
+TESTS += tests/unit/test_conf tests/unit/test_conf_schema tests/unit/test_utf8
 tests_unit_test_utf8_SOURCES = tests/unit/test_utf8.c tests/unit/prop.h
 tests_unit_test_utf8_LDADD = libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
 tests_unit_test_conf_LDADD = libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
+tests_unit_test_conf_schema_SOURCES = tests/unit/test_conf_schema.c
+tests_unit_test_conf_schema_LDADD = libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
 endif
 
 if CMOCKA

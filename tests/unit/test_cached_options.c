@@ -31,7 +31,10 @@ TEST(nothing_given__the_defaults)
 	assert_string_equal(o.config, RESEX_CONFDIR "/cached.json");
 	assert_null(o.host);
 	assert_false(o.check);
+	assert_false(o.schema);
 	assert_int_equal(o.level, LOG_LVL_INFO);
+	assert_int_equal(parse(&o, "resex-cached --schema"), -1);
+	assert_true(o.schema);
 }
 
 TEST(value__each_way_to_write_it__is_the_same)
@@ -57,9 +60,17 @@ TEST(value__each_way_to_write_it__is_the_same)
 TEST(wrong__each_form__is_wrong_usage)
 {
 	static const char *const lines[] = {
-		"resex-cached --frobnicate", "resex-cached -x",	     "resex-cached --check=5",
-		"resex-cached --config",     "resex-cached -c",	     "resex-cached --host=",
-		"resex-cached word",	     "resex-cached -n word",
+		"resex-cached --frobnicate",
+		"resex-cached -x",
+		"resex-cached --check=5",
+		"resex-cached --config",
+		"resex-cached -c",
+		"resex-cached --host=",
+		"resex-cached word",
+		"resex-cached -n word",
+		"resex-cached --check --schema",
+		"resex-cached -jn",
+		"resex-cached --schema=x",
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {

@@ -73,6 +73,19 @@ TEST(config__not_given__is_the_default_file)
 	assert_null(o.config);
 }
 
+/* Also where resexd cannot run: without Xen, and without a configuration. */
+TEST(schema__is_a_mode__that_needs_no_host)
+{
+	struct options o;
+
+	assert_int_equal(parse(&o, "resexd --schema policy"), -1);
+	assert_int_equal(o.mode, MODE_SCHEMA);
+	assert_string_equal(o.schema, "policy");
+	assert_null(o.config);
+	assert_int_equal(parse(&o, "resexd -jx --hv none"), -1);
+	assert_string_equal(o.schema, "x");
+}
+
 TEST(wrong__each_form__is_wrong_usage)
 {
 	static const char *const lines[] = {
@@ -83,7 +96,7 @@ TEST(wrong__each_form__is_wrong_usage)
 		"resexd --config",
 		"resexd -Cc",
 		"resexd now",
-		"resexd --s f", /* of scenario, summary and socket */
+		"resexd --s f", /* of scenario, schema, summary and socket */
 		"resexd --hv kvm",
 		"resexd --policy null",
 		"resexd --hv sim -S s.json -c f.json",
@@ -92,6 +105,10 @@ TEST(wrong__each_form__is_wrong_usage)
 		"resexd -RC",
 		"resexd --observe --check",
 		"resexd -RO",
+		"resexd --schema policy --check",
+		"resexd --schema",
+		"resexd --schema policy --hv sim -S s.json",
+		"resexd --schema policy --summary f",
 		"resexd -S s.json --hv kvm",
 	};
 

@@ -155,7 +155,7 @@ static void *watch_freemarket(void *arg)
 	    awaits(f, "why bulk", "Resos are spent") && awaits(f, "-j cap-list", "\"cap\": 1,") &&
 	    awaits(f, "policy-set null", "(active)") &&
 	    awaits(f, "why bulk", "this policy never caps") && awaits(f, "info", "null") &&
-	    awaits(f, "policy-set freemarket low=200", "200") &&
+	    awaits(f, "policy-set freemarket low=200", "20%") &&
 	    awaits(f, "why bulk", "Resos are spent"))
 		awaits(f, "guest-show server", "cap changes        0");
 	kill(getpid(), SIGTERM);
