@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* offer: which misses are offered for a fill, while updates are frequent, and when they are rare again. */
+/* offer: which misses are offered for a fill while updates are frequent, and when they are rare. */
 #include <pthread.h>
 
 #include "src/cache/offer.h"
