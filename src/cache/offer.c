@@ -58,7 +58,7 @@ static uint64_t every(uint64_t misses)
 {
 	uint64_t blocks = misses / OFFER_BLOCK;
 
-	return blocks < 4 ? OFFER_EVERY >> blocks : 1;
+	return blocks < OFFER_BLOCKS ? OFFER_EVERY >> blocks : 1;
 }
 
 bool offer_miss(struct offer *o, uint32_t home, uint64_t version)

@@ -10,9 +10,9 @@
  *
  *	a fill brings hits again	their share grows, and all misses are offered
  *	the version stays		after each OFFER_BLOCK misses under one version, twice as
- *					many are offered; after four of these, all. So a version
- *					that stays costs OFFER_LOST_MAX fills at most, however
- *					many pages there are
+ *					many are offered; after OFFER_BLOCKS of these, all.
+ *					So a version that stays costs OFFER_LOST_MAX fills
+ *					at most, however many pages there are
  *
  * What is not offered is not stored: this decides how often a page is found, never whether one is
  * stale. Any number of threads call it at once; nothing is lost by that but an exact count.
@@ -27,10 +27,11 @@
 
 enum {
 	OFFER_WORTH = 8,   /* a fill is worth its cost if so many of them bring a hit */
-	OFFER_EVERY = 16,  /* of so many misses, one is offered when fills are not */
+	OFFER_EVERY = 32,  /* of so many misses, one is offered when fills are not */
 	OFFER_BLOCK = 256, /* misses under one version */
-	/* 15/16, 7/8, 3/4 and 1/2 of a block */
-	OFFER_LOST_MAX = OFFER_BLOCK * 49 / 16,
+	OFFER_BLOCKS = 5,  /* until all are offered: OFFER_EVERY is 2 to this power */
+	/* 31/32, 15/16, 7/8, 3/4 and 1/2 of a block */
+	OFFER_LOST_MAX = OFFER_BLOCK * 129 / 32,
 	OFFER_FIRST = 32,  /* fills that are made before it is judged */
 	OFFER_FILLS = 128, /* when so many are counted, these and their hits are halved */
 	OFFER_HITS = 256,  /* no more hits are counted */

@@ -57,7 +57,7 @@ RIG_TEST(miss__of_the_first__all_are_offered)
 	assert_int_equal(offered_anew(*state, 1, OFFER_FIRST), OFFER_FIRST);
 }
 
-RIG_TEST(miss__fills_bring_no_hits__one_of_sixteen_is_offered)
+RIG_TEST(miss__fills_bring_no_hits__few_are_offered)
 {
 	offered_anew(*state, 1, OFFER_FIRST);
 	assert_int_equal(offered_anew(*state, 100, 100 * OFFER_EVERY), 100);
@@ -76,7 +76,7 @@ RIG_TEST(miss__exactly_one_of_eight__is_enough)
 {
 	hits(*state, OFFER_FIRST / OFFER_WORTH);
 	offered_anew(*state, 1, OFFER_FIRST);
-	/* One by this, and then the first of 16. */
+	/* One by this, and then the first of OFFER_EVERY. */
 	assert_int_equal(offered_anew(*state, 100, 2), 2);
 	assert_int_equal(offered_anew(*state, 200, OFFER_EVERY - 1), 0);
 }
@@ -106,7 +106,7 @@ RIG_TEST(miss__hits_of_long_ago__do_not_count)
 
 RIG_TEST(miss__the_version_stays__more_are_offered_by_and_by)
 {
-	static const uint64_t want[] = { 16, 32, 64, 128, 256, 256 };
+	static const uint64_t want[] = { 8, 16, 32, 64, 128, 256, 256 };
 	uint64_t lost = 0;
 
 	give_up(*state);
@@ -129,7 +129,7 @@ RIG_TEST(miss__homes__have_versions_of_their_own)
 	uint64_t count = 0;
 
 	give_up(*state);
-	for (int i = 0; i < 4 * OFFER_BLOCK; i++) {
+	for (int i = 0; i < OFFER_BLOCKS * OFFER_BLOCK; i++) {
 		offer_miss(*state, HOME, 7);
 		offer_miss(*state, REGION_HOSTS_MAX, 8);
 	}
