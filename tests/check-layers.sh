@@ -64,6 +64,7 @@ src/reconf/*           src/reconf/ !src/reconf/act.h !src/reconf/act_agent.h !sr
 src/cache/fill*         src/cache/fill.h src/cache/broken.h src/cache/home.h src/cache/cache.h src/reconf/step.h src/reconf/put.h @pure
 src/cache/fresh*       src/cache/fresh.h src/cache/broken.h src/core/units.h src/reconf/step.h src/reconf/put.h src/shared/lease.h @pure
 src/cache/hit*         src/cache/hit.h src/cache/broken.h src/cache/fresh.h src/core/random.h src/reconf/step.h src/reconf/put.h resex/cache_ring.h @pure
+src/cache/offer*       src/cache/offer.h resex/region_abi.h @pure
 src/cache/place*       src/cache/place.h src/core/hostset.h src/core/random.h @pure
 src/cache/home*        src/cache/home.h src/cache/home_priv.h src/cache/broken.h src/cache/update.h src/cache/cache.h src/core/hostset.h src/reconf/step.h src/reconf/put.h @pure
 src/cache/recover*     src/cache/recover.h src/cache/home.h src/cache/update.h src/cache/broken.h src/core/hostset.h src/core/units.h @pure
@@ -95,7 +96,7 @@ src/sql/*              src/sql/ !src/sql/pgsql.h !src/sql/pgsql_conn.h src/cache
 src/ring/version_text* src/ring/version_text.h src/ring/ring_client.h resex/region_abi.h config.h @pure
 src/ring/direct*       src/ring/direct.h src/cache/fresh.h src/cache/place.h src/core/hostset.h src/util/clock.h resex/cache_ring.h resex/life_abi.h config.h @libc
 src/ring/*             src/ring/ src/util/clock.h resex/cache_ring.h resex/region_abi.h config.h @libc
-src/vmod/*             src/vmod/ src/ring/ring_client.h src/ring/ring_pool.h src/ring/version_text.h src/util/clock.h cache/cache.h vcl.h vsb.h VSC_resex.h vcc_resex_if.h config.h @libc
+src/vmod/*             src/vmod/ src/cache/offer.h src/ring/ring_client.h src/ring/ring_pool.h src/ring/version_text.h src/util/clock.h cache/cache.h vcl.h vsb.h VSC_resex.h vcc_resex_if.h config.h @libc
 src/load/index*        src/load/ src/core/ resex/load_abi.h @pure
 src/load/btf*          src/load/ @pure
 src/load/claim*        src/load/ src/core/ src/shared/record.h resex/guest_abi.h @pure
@@ -474,6 +475,7 @@ src/lab/main_plant.c|#include "src/sim/web.h"|may not include src/sim/web.h
 src/sim/web_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
 src/cache/hit_plant.c|#include "src/transport/transport.h"|may not include src/transport/transport.h
 src/cache/place_plant.c|#include "src/cache/fresh.h"|may not include src/cache/fresh.h
+src/cache/offer_plant.c|#include "src/cache/place.h"|may not include src/cache/place.h
 src/cache/recover_plant.c|#include "src/cache/fill.h"|may not include src/cache/fill.h
 src/cache/home_plant.c|#include "src/cache/fresh.h"|may not include src/cache/fresh.h
 src/cache/plant.c|#include "src/sql/sql.h"|may not include src/sql/sql.h

@@ -100,7 +100,8 @@ sub vcl_hit {
 	}
 }
 
-# The application is told which page it fills: resex-page.
+# The application is told which page it fills: resex-page. With all = true a miss is passed when fills
+# bring hardly any hits, since updates come faster than pages are asked for again.
 sub vcl_miss {
 	if (!pages.fill()) {
 		return (pass);
@@ -195,6 +196,8 @@ sub vcl_deliver {
 		set resp.http.X-Cache = "hit";
 	} else if (pages.why() != "verified") {
 		set resp.http.X-Cache = "pass; " + pages.why();
+	} else if (!pages.offered()) {
+		set resp.http.X-Cache = "miss; not offered";
 	} else if (obj.uncacheable) {
 		set resp.http.X-Cache = "miss; not stored";
 	} else {

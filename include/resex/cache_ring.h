@@ -101,8 +101,9 @@ struct cache_ring_header {
 	uint32_t ended;	 /* 1: the server is going; ask no more */
 	/* Written by the client alone, for people: resex cache-list. */
 	uint64_t hits, misses, passes, stored, refused;
-	uint64_t direct; /* verified without a slot */
-	uint64_t reserved[6];
+	uint64_t direct;    /* verified without a slot */
+	uint64_t unoffered; /* of misses: not offered for a fill */
+	uint64_t reserved[5];
 	uint64_t asked[CACHE_RING_SLOTS_MAX / 64]; /* bit i % 64 of word i / 64: slot i */
 };
 

@@ -329,11 +329,13 @@ static json_t *client(const struct cached_ring_seen *s)
 		const char *key;
 		uint64_t is;
 	} figures[] = {
-		{ "pid", (uint64_t)s->pid }, { "user", s->uid },	  { "waiting", s->waiting },
-		{ "asked", s->asked },	     { "answered", s->answered }, { "left", s->left },
-		{ "bad", s->bad },	     { "hits", s->hits },	  { "misses", s->misses },
-		{ "passes", s->passes },     { "stored", s->stored },	  { "refused", s->refused },
-		{ "direct", s->direct },
+		{ "pid", (uint64_t)s->pid }, { "user", s->uid },
+		{ "waiting", s->waiting },   { "asked", s->asked },
+		{ "answered", s->answered }, { "left", s->left },
+		{ "bad", s->bad },	     { "hits", s->hits },
+		{ "misses", s->misses },     { "passes", s->passes },
+		{ "stored", s->stored },     { "refused", s->refused },
+		{ "direct", s->direct },     { "unoffered", s->unoffered },
 	};
 	json_t *o = json_object();
 	bool good = o != NULL;

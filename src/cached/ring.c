@@ -629,6 +629,7 @@ uint32_t cached_ring_clients(const struct cached_ring *r,
 		s->stored = __atomic_load_n(&c->header->stored, __ATOMIC_RELAXED);
 		s->refused = __atomic_load_n(&c->header->refused, __ATOMIC_RELAXED);
 		s->direct = __atomic_load_n(&c->header->direct, __ATOMIC_RELAXED);
+		s->unoffered = __atomic_load_n(&c->header->unoffered, __ATOMIC_RELAXED);
 	}
 	return n;
 }

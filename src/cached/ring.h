@@ -65,7 +65,7 @@ void cached_ring_home(struct cached_ring *r, uint16_t host, uint32_t link, int f
 /* The evidence of a home (fresh.h). link 0: there is none. Often: it also sends what was not. */
 void cached_ring_evidence(struct cached_ring *r, uint16_t host, uint32_t link, struct mono until);
 
-/* For people. The six counters are what the client wrote: they may be any. */
+/* For people. The seven counters are what the client wrote: they may be any. */
 struct cached_ring_seen {
 	pid_t pid;
 	uid_t uid;
@@ -73,7 +73,7 @@ struct cached_ring_seen {
 	uint64_t asked, answered;
 	uint64_t left; /* answers that nobody waited for any more */
 	uint64_t bad;  /* requests that are none, and bits of slots without a request */
-	uint64_t hits, misses, passes, stored, refused, direct;
+	uint64_t hits, misses, passes, stored, refused, direct, unoffered;
 };
 
 /* At most CACHED_RING_CLIENTS_MAX. Returns how many there are. */

@@ -103,7 +103,7 @@ static void print_card(const json_t *o, int depth)
 /* The lists of both roles: of a host that has none of a name, nothing is printed. */
 static const struct {
 	const char *key;
-	struct column cols[12];
+	struct column cols[13];
 } lists[] = {
 	/* clang-format off */
 	{ "members", {
@@ -116,7 +116,7 @@ static const struct {
 	{ "clients", {
 		{ "CLIENT", "pid", 0 }, { "USER", "user", 0 }, { "WAITING", "waiting", 0 },
 		{ "ASKED", "asked", 0 }, { "DIRECT", "direct", 0 }, { "HITS", "hits", 0 },
-		{ "MISSES", "misses", 0 },
+		{ "MISSES", "misses", 0 }, { "NOT-OFFERED", "unoffered", 0 },
 		{ "PASSES", "passes", 0 }, { "STORED", "stored", 0 },
 		{ "NOT-STORED", "refused", 0 }, { "BAD", "bad", 0 }, { 0 } } },
 	/* clang-format on */

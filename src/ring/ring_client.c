@@ -280,9 +280,10 @@ const char *ring_why_text(uint32_t why)
 static void publish(struct ring_client *c)
 {
 	uint64_t *to[RING_COUNTS] = {
-		[RING_HITS] = &c->r.header->hits,	[RING_MISSES] = &c->r.header->misses,
-		[RING_PASSES] = &c->r.header->passes,	[RING_STORED] = &c->r.header->stored,
-		[RING_REFUSED] = &c->r.header->refused, [RING_DIRECT] = &c->r.header->direct,
+		[RING_HITS] = &c->r.header->hits,	    [RING_MISSES] = &c->r.header->misses,
+		[RING_PASSES] = &c->r.header->passes,	    [RING_STORED] = &c->r.header->stored,
+		[RING_REFUSED] = &c->r.header->refused,	    [RING_DIRECT] = &c->r.header->direct,
+		[RING_UNOFFERED] = &c->r.header->unoffered,
 	};
 
 	for (int i = 0; i < RING_COUNTS; i++)

@@ -38,7 +38,8 @@ enum ring_count {
 	RING_PASSES,
 	RING_STORED,
 	RING_REFUSED,
-	RING_DIRECT, /* verified without a slot; counted by ring_client_ask */
+	RING_DIRECT,	/* verified without a slot; counted by ring_client_ask */
+	RING_UNOFFERED, /* misses that were not offered for a fill (src/cache/offer.h) */
 	RING_COUNTS,
 };
 

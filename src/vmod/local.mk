@@ -5,6 +5,7 @@ if VARNISH
 vmod_PROGRAMS = libvmod_resex.so
 libvmod_resex_so_SOURCES = \
 	include/resex/cache_ring.h include/resex/life_abi.h \
+	src/cache/offer.c src/cache/offer.h \
 	src/cache/place.c src/cache/place.h \
 	src/ring/connect.c src/ring/connect.h \
 	src/ring/direct.c src/ring/direct.h \

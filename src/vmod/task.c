@@ -61,7 +61,7 @@ void cache_count(struct vmod_resex_cache *cache, enum ring_count what)
 	uint64_t *counter[RING_COUNTS] = {
 		[RING_HITS] = &cache->vsc->hits,       [RING_MISSES] = &cache->vsc->misses,
 		[RING_PASSES] = &cache->vsc->passes,   [RING_STORED] = &cache->vsc->stored,
-		[RING_REFUSED] = &cache->vsc->refused,
+		[RING_REFUSED] = &cache->vsc->refused, [RING_UNOFFERED] = &cache->vsc->unoffered,
 	};
 
 	add(counter[what]);

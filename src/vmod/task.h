@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "src/cache/offer.h"
 #include "src/ring/ring_client.h"
 #include "src/ring/version_text.h"
 
@@ -28,6 +29,7 @@ struct vmod_resex_cache {
 	struct vsc_seg *seg;
 	int64_t born; /* it is in the hash of what is not verified */
 	uint64_t unverified;
+	struct offer offer;	       /* of pages without tags */
 	struct vmod_resex_cache *next; /* of the same VCL */
 };
 
@@ -37,6 +39,8 @@ struct task {
 	struct vmod_resex_cache *cache;
 	/* Of a client's request. */
 	uint32_t why; /* 0: not looked up */
+	bool all;     /* a page without tags */
+	bool offers;  /* its miss is offered for a fill */
 	const char *key;
 	char page[VERSION_PAGE_MAX];
 	char version[VERSION_TEXT_MAX];

@@ -130,6 +130,7 @@ VCL_BOOL vmod_cache_lookup(VRT_CTX, struct vmod_resex_cache *cache, VCL_STRING k
 		a = ask(cache, key, all);
 		t->why = a.why;
 		t->key = key;
+		t->all = all;
 	}
 	if (!t || t->why != CACHE_RING_VERIFIED) {
 		cache_count_pass(cache, t ? t->why : 0);
@@ -163,9 +164,16 @@ VCL_VOID vmod_cache_hash(VRT_CTX, struct vmod_resex_cache *cache)
 
 VCL_BOOL vmod_cache_hit(VRT_CTX, struct vmod_resex_cache *cache)
 {
+	const struct task *t;
+
 	CHECK_OBJ_NOTNULL(cache, CACHE_MAGIC);
-	if (!is_called_in(ctx, VCL_MET_HIT, ".hit", "vcl_hit") || !verified(ctx, cache))
+	if (!is_called_in(ctx, VCL_MET_HIT, ".hit", "vcl_hit"))
 		return 0;
+	t = verified(ctx, cache);
+	if (!t)
+		return 0;
+	if (t->all)
+		offer_hit(&cache->offer);
 	cache_count(cache, RING_HITS);
 	return 1;
 }
@@ -180,10 +188,15 @@ VCL_BOOL vmod_cache_fill(VRT_CTX, struct vmod_resex_cache *cache)
 	t = verified(ctx, cache);
 	if (!t)
 		return 0;
+	cache_count(cache, RING_MISSES);
+	if (t->all && !offer_miss(&cache->offer, t->expected.home, t->expected.version)) {
+		cache_count(cache, RING_UNOFFERED);
+		return 0;
+	}
+	t->offers = true;
 	/* Instead of a client's own. */
 	http_ForceHeader(ctx->http_req, header_page, t->page);
 	http_ForceHeader(ctx->http_req, header_version, t->version);
-	cache_count(cache, RING_MISSES);
 	return 1;
 }
 
@@ -207,6 +220,17 @@ VCL_STRING vmod_cache_page(VRT_CTX, struct vmod_resex_cache *cache)
 VCL_STRING vmod_cache_version(VRT_CTX, struct vmod_resex_cache *cache)
 {
 	return text_of(ctx, cache, ".version", offsetof(struct task, version));
+}
+
+VCL_BOOL vmod_cache_offered(VRT_CTX, struct vmod_resex_cache *cache)
+{
+	const struct task *t;
+
+	CHECK_OBJ_NOTNULL(cache, CACHE_MAGIC);
+	if (!is_called_in(ctx, VCL_MET_TASK_C, ".offered", "subroutines of the client's side"))
+		return 0;
+	t = verified(ctx, cache);
+	return t && t->offers;
 }
 
 VCL_STRING vmod_cache_why(VRT_CTX, struct vmod_resex_cache *cache)

@@ -60,8 +60,8 @@ if (what eq "load") {
 	set title "By busy processes beside the back-ends (figure 12)"
 	set xlabel "busy processes"
 	set ylabel "lists / no cache"
-	plot data using 1:4 with linespoints title "trace 5", \
-		data using 1:7 with linespoints title "the same updates a second"
+	plot data using 1:5 with linespoints title "trace 5", \
+		data using 1:8 with linespoints title "the same updates a second"
 }
 if (what eq "origin") {
 	set title "By what a page costs without a cache"

@@ -54,6 +54,13 @@ def place(pids, cpus):
             pass
 
 
+class Figures(dict):
+    """Medians, by name; each: what the rounds gave."""
+    def __init__(self, each):
+        super().__init__({k: statistics.median(r[k] for r in each) for k in each[0]})
+        self.each = each
+
+
 class BenchWorld(World):
     """A World whose tiers can be put on CPUs, and whose servers can be started with other options."""
     words = ()
@@ -168,22 +175,44 @@ class Bench:
         """Until nearly all pages are stored, or those that trace 6 asks for most."""
         self.load(w, w.proxies, trace, 16, more=("-U", 0, "-n", replies))
 
-    def measure(self, w, hosts, trace=1, readers=READERS, more=()):
+    def measure(self, w, hosts, trace=1, readers=READERS, more=(), seconds=None):
         if hosts is w.proxies and w.lists:
             self.warm(w, 6000, 6 if trace == 6 else 1)  # what the run before has dropped and made
-        r = self.load(w, hosts, trace, readers, 4, more)
+        r = self.load(w, hosts, trace, readers, 4, more, seconds)
         back = r["cpu"]["app"] + r["cpu"]["homes"] + r["cpu"]["db"]
-        return {"tps": r["tps"], "us": r["us"], "hits": r["hits"], "share": r["share"], "updates_s": r["updates_s"],
+        return {"tps": r["tps"], "replies": r["replies"], "us": r["us"], "hits": r["hits"], "share": r["share"],
+                "updates_s": r["updates_s"],
                 "drops": (1 - r["hits"]) * r["replies"] / max(1, r["updates"]), "clients_us": r["cpu"]["clients"],
                 "front_us": r["cpu"]["front"], "back_us": back, "served_us": r["cpu"]["front"] + back}
 
+    def needed(self, w, trace, more=()):
+        """What the updates of a trace drop: misses of 1000 replies; those of them whose page shows nothing new since the
+        reply before it; of 1000 pages, those that an update changes and that are asked for again."""
+        self.warm(w, 6000)
+        path = self.top + "/needed.log"
+        r = self.load(w, w.proxies, trace, READERS, 4, ("-l", path) + tuple(more))
+        shown, misses, same = {}, 0, 0
+        with open(path) as f:
+            for line in f:
+                if not line.startswith('{"e":"reply"'):
+                    continue
+                reply = json.loads(line)
+                page, states = reply["asked"], reply["states"]
+                if not reply["hit"]:
+                    misses += 1
+                    same += shown.get(page) == states
+                shown[page] = states
+        os.unlink(path)
+        return {"misses": 1000 * misses / r["replies"], "same": 1000 * same / r["replies"],
+                "dropped": 1000 * (misses - same) / max(1, r["updates"]) / r["pages"]}
+
     def rounds(self, *runs, times=None):
-        """runs: functions that measure one thing; in turns. The medians of what they return."""
+        """runs: functions that measure one thing; in turns. For each, Figures of what it returned."""
         seen = [[] for _ in runs]
         for self.round in range(times or self.rounds_n):
             for s, run in zip(seen, runs):
                 s.append(run())
-        return [{k: statistics.median(r[k] for r in s) for k in s[0]} for s in seen]
+        return [Figures(s) for s in seen]
 
     # --- what is printed
 
@@ -204,12 +233,18 @@ class Bench:
             self.show(" ".join("%12s" % ("%.4g" % r[h] if isinstance(r[h], float) else r[h]) for h in columns))
         self.result[name] = rows
 
-    def goal(self, what, value, least=None, most=None):
-        """A figure that has a goal. None is judged for the exit status."""
+    def goal(self, what, value, least=None, most=None, each=None):
+        """A figure that has a goal. None is judged for the exit status. each: the same of each round."""
         met = value >= least if least is not None else value <= most
         bound = ">= %g" % least if least is not None else "<= %g" % most
-        self.goals.append({"what": what, "value": value, "goal": bound, "met": met})
-        self.show("  %-66s %8.3g  goal %-8s %s" % (what, value, bound, "met" if met else "missed"))
+        self.goals.append({"what": what, "value": value, "goal": bound, "met": met, "rounds": each or [value]})
+        spread = "%.3g..%.3g" % (min(each), max(each)) if each else ""
+        self.show("  %-66s %8.3g %-12s goal %-8s %s" % (what, value, spread, bound, "met" if met else "missed"))
+
+    def ratio(self, what, over, under, least=None, most=None, key="tps"):
+        """A goal: one Figures over another, with the spread of the rounds."""
+        self.goal(what, over[key] / under[key], least, most,
+                  [a[key] / max(b[key], 1e-9) for a, b in zip(over.each, under.each)])
 
     def note(self, text):
         self.show("  " + text)

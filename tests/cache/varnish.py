@@ -77,6 +77,41 @@ def without_tags(bed):
 
 
 @test
+def not_offered(bed):
+    """Pages without tags, and an update before each request: at last one miss of 32 is offered. Then no more updates."""
+    without_tags = bed.vcl.replace("lookup(req.http.Host + req.url)", "lookup(req.http.Host + req.url, all = true)")
+    vcl = bed.use(without_tags, anew=True)  # without a past
+
+    def said(path):
+        r = bed.get(path)
+        expect(r.state == bed.state, "the page is of now", r)
+        asked = bed.origin.asked(path)
+        word = r.get("x-cache")
+        if word != "hit":
+            expect(asked[-1].ours() == ["resex-page"] * (word == "miss"), "what the origin is told: " + word, asked[-1])
+        return word
+    path = bed.page()
+    seen = []
+    for _ in range(32 + 160):
+        bed.update()
+        seen.append(said(path))
+    expect(seen == ["miss"] * 32 + (["miss"] + ["miss; not offered"] * 31) * 5, "how they are answered", seen)
+    stat = lambda: [bed.stat("RESEX.%s.pages.%s" % (vcl, n)) for n in ("misses", "unoffered", "stored", "refused")]
+    until(lambda: stat() == [192, 155, 37, 0], lambda: "varnishstat: %s" % stat())
+    # Pages with tags have updates of their own.
+    bed.use(bed.vcl)
+    path = bed.page()
+    for _ in range(40):
+        bed.update()
+        expect(said(path) == "miss", "with tags each is offered")
+    vcl = bed.use(without_tags)
+    seen = [said(path) for _ in range(32 + 8)]
+    expect(seen[-8:] == ["hit"] * 8 and "miss" in seen[:32], "no more updates: it is stored, and found", seen)
+    expect([said(bed.page()) for _ in range(4)] == ["miss"] * 4, "fills bring hits again: each is offered")
+    bed.use(bed.vcl)
+
+
+@test
 def version_moves(bed):
     path = bed.page()
     for _ in range(5):

@@ -87,6 +87,7 @@ PLANTS = [
     ("no-store is weakened", instead('"private, no-store"', '"private, no-cache"'), ["leave"]),
     ("a miss is not said", without('set resp.http.X-Cache = "miss";'), ["says_how"]),
     ("a hit is said to be a miss", without('set resp.http.X-Cache = "hit";'), ["says_how"]),
+    ("all is said to be offered", instead("!pages.offered()", "false"), ["not_offered"]),
     ("all is said to be stored", instead("else if (obj.uncacheable)", "else if (false)"), ["says_how"]),
     ("what is not verified is said to be a miss", instead('pages.why() != "verified"', "false"), ["says_how"]),
     ("a hit is not said", instead("obj.hits > 0", "obj.hits > 1"), ["says_how"]),

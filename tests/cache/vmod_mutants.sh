@@ -30,6 +30,12 @@ forged @ s/if (t && !ctx->bo->uncacheable)/if (t)/
 another_version @ s/!version_text_same(&v, &t->expected))/false)/
 counters @ s/^\tcache_count(cache, RING_HITS);/\t;/
 counters @ s/^\tcache_count(cache, RING_MISSES);/\t;/
+not_offered @ s/^\t\tcache_count(cache, RING_UNOFFERED);/\t\t;/
+not_offered @ s/^\t\tt->all = all;/\t\tt->all = true;/
+not_offered @ s/^\t\tt->all = all;/\t\t;/
+not_offered @ s/^\t\toffer_hit(&cache->offer);/\t\t;/
+not_offered @ s/^\tt->offers = true;/\t;/
+not_offered @ s/return t \&\& t->offers;/return t;/
 counters @ s/cache_count_pass(cache, t ? t->why : 0);/;/
 counters @ s/^\tt->stored = true;/\t;/
 counters @ s/^\tt->offered = true;/\t;/
@@ -46,7 +52,7 @@ LIST
 build_vmod() {
 	(cd "$build" && ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -O1 -w -fPIC -fvisibility=hidden -shared -Wl,-u,Vmod_resex_Data \
 		-I. -Isrc/vmod -I"$top" -I"$top/include" -I"$(pkg-config --variable=pkgincludedir varnishapi)" -o "$tmp/libvmod_resex.so" \
-		"$1" src/vmod/libvmod_resex_so-task.o src/cache/libvmod_resex_so-place.o src/ring/libvmod_resex_so-*.o src/util/libvmod_resex_so-clock.o libvmod-generated.a)
+		"$1" src/vmod/libvmod_resex_so-task.o src/cache/libvmod_resex_so-*.o src/ring/libvmod_resex_so-*.o src/util/libvmod_resex_so-clock.o libvmod-generated.a)
 }
 
 # run_tests TEST...: 0 when all pass.

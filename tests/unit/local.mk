@@ -743,7 +743,7 @@ endif
 
 if CMOCKA
 UNIT_PROXY = tests/unit/test_cached_api tests/unit/test_cached_bodies tests/unit/test_cached_events tests/unit/test_cached_http tests/unit/test_cached_listen tests/unit/test_cached_proxy tests/unit/test_cached_ring tests/unit/test_cached_ring_view \
-	tests/unit/test_hit tests/unit/test_place
+	tests/unit/test_hit tests/unit/test_offer tests/unit/test_place
 check_PROGRAMS += $(UNIT_PROXY)
 TESTS += $(UNIT_PROXY)
 API_RIG = tests/unit/api_rig.h tests/unit/tmpdir.h tests/unit/prop.h tests/fakes/fake_app.c tests/fakes/fake_app.h
@@ -767,6 +767,8 @@ tests_unit_test_cached_ring_view_SOURCES = tests/unit/test_cached_ring_view.c te
 tests_unit_test_cached_ring_view_LDADD = $(tests_unit_test_cached_ring_LDADD)
 tests_unit_test_hit_SOURCES = tests/unit/test_hit.c tests/unit/prop.h tests/unit/shared_rig.h tests/unit/steps.h
 tests_unit_test_hit_LDADD = libcache.a libshared.a $(UNIT_LIBS)
+tests_unit_test_offer_SOURCES = tests/unit/test_offer.c tests/unit/prop.h
+tests_unit_test_offer_LDADD = libcache.a $(UNIT_LIBS)
 tests_unit_test_place_SOURCES = tests/unit/test_place.c tests/unit/prop.h
 tests_unit_test_place_LDADD = libcache.a $(UNIT_LIBS)
 endif

@@ -444,6 +444,7 @@ RIG_TEST(cache__after_some_requests__counts_them_by_why)
 		answered(r, 0);
 	}
 	r->d.header->hits = 9;
+	r->d.header->unoffered = 8;
 	r->d.header->misses = UINT64_MAX; /* whatever it says */
 	o = proxy_cache(r->proxy);
 	assert_non_null(o);
@@ -457,6 +458,7 @@ RIG_TEST(cache__after_some_requests__counts_them_by_why)
 	client = json_array_get(json_object_get(o, "clients"), 0);
 	assert_int_equal(figure(client, "asked"), 4);
 	assert_int_equal(figure(client, "hits"), 9);
+	assert_int_equal(figure(client, "unoffered"), 8);
 	assert_true(figure(client, "misses") == INT64_MAX);
 	assert_int_equal(figure(client, "pid"), getpid());
 	json_decref(o);

@@ -479,7 +479,8 @@ static bool counts_shown(void)
 	       __atomic_load_n(&h->passes, __ATOMIC_SEQ_CST) == 3 &&
 	       __atomic_load_n(&h->stored, __ATOMIC_SEQ_CST) == 4 &&
 	       __atomic_load_n(&h->refused, __ATOMIC_SEQ_CST) == 5 &&
-	       __atomic_load_n(&h->direct, __ATOMIC_SEQ_CST) == 6;
+	       __atomic_load_n(&h->direct, __ATOMIC_SEQ_CST) == 6 &&
+	       __atomic_load_n(&h->unoffered, __ATOMIC_SEQ_CST) == 7;
 }
 
 CONNECTED_TEST(counts__are_shown_to_the_server__also_to_the_next_one)
