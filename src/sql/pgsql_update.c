@@ -21,7 +21,7 @@
 enum { BEGIN, CHECK, STATEMENTS };
 enum { QUERIES = STATEMENTS + SQL_STATEMENTS_MAX * PGSQL_TEXT_QUERIES + 1, CHECK_PARAMS = 5 };
 
-/* The whole transaction; COMMIT is last. A statement may need more than one query (pgsql_texts.h). */
+/* The transaction; COMMIT is last. A statement may need more than one query (pgsql_texts.h). */
 struct queries {
 	struct pgsql_query q[QUERIES];
 	uint32_t n;
