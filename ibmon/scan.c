@@ -12,6 +12,9 @@ enum { AHEAD_QUIET = 8, AHEAD_OWN = 4, AHEAD_WORK = 2, AHEAD_REST = 1 };
 /* Guests without rings that are passed over to find the ring ahead. */
 enum { SKIP_GUESTS = 8 };
 
+/* How far ahead guests are that rest: as AHEAD_QUIET, of whose rings a seventh is looked at. */
+enum { AHEAD_GUESTS = 8, AHEAD_RESTED = 7 * AHEAD_QUIET };
+
 /* A CPU keeps only so many lines on their way: those of a whole guest at once are too many. */
 static struct scan_place place_ahead(const struct scan_guest *g, uint32_t n)
 {
@@ -42,9 +45,21 @@ static inline void place_next(struct scan_place *p)
 		*p = place_ahead(after, 0);
 }
 
+static const struct scan_guest *guest_ahead(const struct scan_guest *g)
+{
+	uint32_t rings = 0;
+
+	for (int i = 0; i < AHEAD_GUESTS && rings < AHEAD_RESTED && g; i++) {
+		rings += g->rings;
+		g = g->after;
+	}
+	return g;
+}
+
 void scan_before(struct scan_guest *g, const struct scan_guest *after)
 {
 	g->after = after;
+	g->ahead = guest_ahead(g);
 	g->quiet = place_ahead(g, AHEAD_QUIET);
 }
 
@@ -145,12 +160,31 @@ static bool is_all_rested(const struct scan_guest *g)
 	return g->resting == g->rings;
 }
 
-/* The rested rings that are due are about these. */
-static void prefetch_rested(const struct scan_guest *g)
+static inline int64_t carry_after(const struct scan_guest *g, int64_t elapsed_ns)
 {
-	for (uint32_t i = 0; i <= g->rings / 7 && g->next + i < g->rings; i++)
-		if (g->ring[g->next + i].idle >= SCAN_REST_AFTER)
-			prefetch_look(&g->ring[g->next + i]);
+	return g->carry_ns + (elapsed_ns < SCAN_REST_NS ? elapsed_ns : SCAN_REST_NS) * g->rings;
+}
+
+/* Of its rested rings those that are due in its next scan: the others' lines are not read. */
+static inline void prefetch_rested(const struct scan_guest *g, int64_t elapsed_ns)
+{
+	uint32_t due = (uint32_t)(carry_after(g, elapsed_ns) / SCAN_REST_NS), i = g->next;
+
+	for (; due > 0; due--) {
+		if (g->ring[i].idle >= SCAN_REST_AFTER)
+			prefetch_look(&g->ring[i]);
+		i = i + 1 < g->rings ? i + 1 : 0;
+	}
+}
+
+static inline void prefetch_guests(const struct scan_guest *g, const struct scan_guest *end,
+				   int64_t elapsed_ns)
+{
+	for (; g && g != end; g = g->after) {
+		ring_prefetch_line(g->registry);
+		if (g->resting)
+			prefetch_rested(g, elapsed_ns);
+	}
 }
 
 /* Of the first rings of g, and those after them. */
@@ -168,11 +202,10 @@ static void prefetch_first(const struct scan_guest *g)
 	}
 }
 
-void scan_prefetch(const struct scan_guest *g)
+void scan_prefetch(const struct scan_guest *g, int64_t elapsed_ns)
 {
-	ring_prefetch_line(g->registry);
 	prefetch_first(g);
-	prefetch_rested(g);
+	prefetch_guests(g, g->ahead, elapsed_ns > 0 ? elapsed_ns : 0);
 }
 
 static void report_fault(const struct scan_ring *sr, struct scan_result *res)
@@ -259,7 +292,7 @@ static uint32_t rested_due(struct scan_guest *g, int64_t elapsed_ns)
 {
 	uint32_t due;
 
-	g->carry_ns += (elapsed_ns < SCAN_REST_NS ? elapsed_ns : SCAN_REST_NS) * g->rings;
+	g->carry_ns = carry_after(g, elapsed_ns);
 	due = (uint32_t)(g->carry_ns / SCAN_REST_NS);
 	g->carry_ns -= due * SCAN_REST_NS;
 	return due;
@@ -373,16 +406,11 @@ void scan_guest(struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struc
 {
 	*res = (struct scan_result){ 0 };
 	*rep = (struct report){ .slot = u->slot };
-	if (g->quiet.g)
-		ring_prefetch_line(g->quiet.g->registry);
-	if (g->after) {
-		ring_prefetch_line(g->after->registry);
-		if (g->after->resting)
-			prefetch_rested(g->after);
-	}
+	elapsed_ns = elapsed_ns > 0 ? elapsed_ns : 0;
+	if (g->after)
+		prefetch_guests(g->ahead, g->after->ahead, elapsed_ns);
 	if (g->registry)
 		res->found = res->refresh = registry_changed(g->registry, g->generation);
-	elapsed_ns = elapsed_ns > 0 ? elapsed_ns : 0;
 	g->time_ns += elapsed_ns;
 	if (g->rings)
 		scan_rings(g, elapsed_ns, u, res);

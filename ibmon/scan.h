@@ -49,6 +49,7 @@ struct scan_guest {
 	uint32_t rings;
 	/* The sampler's, and at first 0. */
 	const struct scan_guest *after; /* in the set in use, the guest scanned next; NULL: none */
+	const struct scan_guest *ahead; /* one some guests after it; NULL: none */
 	struct scan_place quiet;	/* what the scan of its first ring brings into the cache */
 	uint32_t next;			/* the ring at which the next look at rested rings begins */
 	uint32_t working;		/* rings in whose last sample work was found */
@@ -104,10 +105,10 @@ void scan_rested(struct scan_guest *g, struct usage *u);
 void scan_before(struct scan_guest *g, const struct scan_guest *after);
 
 /*
- * Bring into the cache what scan_guest will read first. Each scan does so for the next rings, also
- * of the guests after it: needed for the first guest alone.
+ * Bring into the cache what scan_guest will read first, when it is called with this time. Each scan
+ * does so for the next rings, also of the guests after it: needed for the first guest alone.
  */
-void scan_prefetch(const struct scan_guest *g);
+void scan_prefetch(const struct scan_guest *g, int64_t elapsed_ns);
 
 /* The control thread knows the fault of this ring: do not report it again. */
 void scan_fault_delivered(const struct scan_guest *g, uint32_t id);

@@ -43,7 +43,8 @@ src/sim/words*         src/sim/words.h src/sim/web.h src/reconf/step.h resex/reg
 src/sim/*              src/sim/ !src/sim/web.h !src/sim/web_priv.h !src/sim/words.h src/core/ resex/guest_abi.h config.h @libc
 src/transport/verbs/*    src/transport/verbs/ src/transport/backend.h src/core/hostset.h src/core/units.h src/util/ config.h @libc infiniband/ rdma/
 src/transport/tcp/*      src/transport/tcp/ src/transport/backend.h src/core/hostset.h src/core/units.h src/util/ config.h @libc
-src/transport/shm/*      src/transport/shm/ src/transport/backend.h src/transport/transport.h src/core/hostset.h src/core/units.h src/util/ config.h @libc
+src/transport/shm/life*  src/transport/shm/life.h resex/life_abi.h config.h @libc
+src/transport/shm/*      src/transport/shm/ src/transport/backend.h src/transport/transport.h resex/life_abi.h src/core/hostset.h src/core/units.h src/util/ config.h @libc
 src/transport/front/*    src/transport/front/ src/transport/backend.h src/transport/transport.h src/core/hostset.h src/core/units.h src/util/ config.h @libc nettle/
 src/transport/sim/*    src/transport/sim/ src/transport/backend.h src/transport/transport.h @libc
 src/transport/backend.h src/transport/transport.h src/transport/front/hello.h src/core/hostset.h src/core/units.h @libc
@@ -84,7 +85,6 @@ src/cached/main*       src/cached/api.h src/cached/check.h src/cached/options.h 
 src/cached/events*     src/cached/events.h src/core/units.h src/util/clock.h src/util/utf8.h @libc
 src/cached/listen*     src/cached/listen.h src/util/conf.h @libc
 src/cached/proxy*      src/cached/proxy.h src/cached/node.h src/cached/ring.h src/cache/fresh.h src/cache/hit.h src/cache/place.h @libc jansson.h
-src/cached/life*       src/cached/life.h @libc
 src/cached/ring_view*  src/cached/ring_view.h src/core/hostset.h src/core/units.h resex/cache_ring.h config.h @libc
 src/cached/ring*       src/cached/ring.h src/cached/ring_view.h src/cached/listen.h src/core/hostset.h src/core/units.h resex/cache_ring.h src/util/ @libc event2/
 src/cached/options*    src/cached/options.h src/util/cmdline.h src/util/log.h resex/exit.h config.h @libc
@@ -92,7 +92,7 @@ src/sql/pgsql*         src/sql/ src/util/ config.h @libc libpq-fe.h
 src/sql/sqlite*        src/sql/ src/util/ config.h @libc sqlite3.h
 src/sql/*              src/sql/ !src/sql/pgsql.h !src/sql/pgsql_conn.h src/cache/update.h src/util/ config.h @libc
 src/ring/version_text* src/ring/version_text.h src/ring/ring_client.h resex/region_abi.h config.h @pure
-src/ring/direct*       src/ring/direct.h src/cache/fresh.h src/cache/place.h src/core/hostset.h src/util/clock.h resex/cache_ring.h config.h @libc
+src/ring/direct*       src/ring/direct.h src/cache/fresh.h src/cache/place.h src/core/hostset.h src/util/clock.h resex/cache_ring.h resex/life_abi.h config.h @libc
 src/ring/*             src/ring/ src/util/clock.h resex/cache_ring.h resex/region_abi.h config.h @libc
 src/vmod/*             src/vmod/ src/ring/ring_client.h src/ring/ring_pool.h src/ring/version_text.h src/util/clock.h cache/cache.h vcl.h vsb.h VSC_resex.h vcc_resex_if.h config.h @libc
 src/load/index*        src/load/ src/core/ resex/load_abi.h @pure
@@ -408,7 +408,7 @@ src/cached/proxy_plant.c|#include "src/sql/sql.h"|may not include src/sql/sql.h
 src/cached/ring_plant.c|#include "src/cached/proxy.h"|may not include src/cached/proxy.h
 src/cached/ring_plant.c|#include "src/cache/hit.h"|may not include src/cache/hit.h
 src/cached/ring_view_plant.c|#include "src/cached/ring.h"|may not include src/cached/ring.h
-src/cached/life_plant.c|#include "src/cached/node.h"|may not include src/cached/node.h
+src/transport/shm/life_plant.c|#include "src/transport/shm/shm.h"|may not include src/transport/shm/shm.h
 src/conf/cluster_cached_plant.c|#include "src/cached/conf.h"|may not include src/cached/conf.h
 src/peek/plant.c|#include "src/cluster/cluster.h"|may not include src/cluster/cluster.h
 src/peek/plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h

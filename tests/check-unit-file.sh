@@ -54,7 +54,7 @@ self_test() {
 	plant 'sec value' 's/^RestartSec=.*/RestartSec=soon/' || missed=$((missed + 1))
 	plant not-resexd 's|/resexd$|/not-resexd|' || missed=$((missed + 1))
 	plant Servce 's/^\[Service\]/[Servce]/' || missed=$((missed + 1))
-	plant '--chek' 's/--check/--chek/' || missed=$((missed + 1))
+	plant '--chek' 's|^\(ExecStart=.*\)|\1 --chek|' || missed=$((missed + 1))
 	plant '--restore' 's/--restore-caps/--restore-hats/' || missed=$((missed + 1))
 	echo "check-unit-file: self-test: 6 plants, $missed missed"
 	[ "$missed" -eq 0 ]

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """demo: resexd on its embedded SIMULATED host: the paper's pair of guests under each policy.
 
-usage: demo.py BUILD-DIRECTORY [-j | --test]
+usage: demo.py BUILD-DIRECTORY [-j | --test | --wide]
 
 A latency-sensitive guest ("server", 64 KiB answers) shares one simulated link with a bulk sender
 ("bulk", 2 MiB messages). The table is of runs of 30 simulated seconds each; the last part is of a
 daemon on the real clock, read with resex -j. All figures are those that the daemon shows.
--j prints them as one JSON object; --test checks that each policy did what it is for.
+The screen has 78 x 24 characters; --wide: latencies over time and more neighbours, 107 columns.
+-j prints all figures as one JSON object; --test checks that each policy did what it is for.
 """
 import json
 import os
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 
 sys.dont_write_bytecode = True  # the sources may be read-only
@@ -24,7 +26,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SCENARIOS = os.path.join(HERE, "..", "scenarios")
 STEP = "500ms"
 SETTLED_S = 3
-LIVE_S = 6
+LIVE_S = (2, 5)  # without a policy, and under ioshares
+LIVE_STEP_S = 0.2
+WIDTH, HEIGHT = 78, 24
 
 # (key, text in the table, scenario file, policy)
 RUNS = (
@@ -132,6 +136,66 @@ def chart(runs):
     draw.columns([names[k] for k in keys], series, base, top, runs["base"]["series_step_s"])
 
 
+# --- the screen ------------------------------------------------------------------
+
+def row(runs, key, text, chart=20):
+    base, top = figures(runs["base"])["mean_us"], figures(runs["interfered"])["mean_us"]
+    f = figures(runs[key])
+    line = "%-12s %4.0f |%-*s| %4.0f %4.0f" % (text, f["mean_us"], chart, draw.bar(f["mean_us"], base, top, chart),
+                                              f["p99_us"], f["deviation_us"])
+    n, part = f["neighbour"], kept(runs, key)
+    if not n:
+        return line
+    return line + "  %6.0f %4.0f %% %4.0f %% %5s" % (
+        n["mtus_s"] / 1000, 100 if part is None else 100 * part, n["cpu_percent"],
+        "none" if n["lowest_cap"] is None else "%d %%" % n["lowest_cap"])
+
+
+def first_part(runs):
+    """The lines before the live part."""
+    names = {"base": "server alone", "interfered": "no policy", "freemarket": "FreeMarket", "ioshares": "IOShares"}
+    swing = latencies(runs["freemarket"])[:24], latencies(runs["ioshares"])[:24]
+    base, top = figures(runs["base"])["mean_us"], figures(runs["interfered"])["mean_us"]
+    p99 = [figures(runs[k])["p99_us"] for k in ("interfered", "ioshares")]
+    return ["SIMULATED host. A server and bulk (2 MiB messages) share a link. --wide: more.",
+            "",
+            "             server's latency, us                   what bulk has left",
+            "             mean                         p99  dev   kMTU/s  part   CPU   cap",
+            *(row(runs, key, text) for key, text in names.items()),
+            "",
+            "FreeMarket caps at the end of an epoch: mean by 0.5 s %s" % draw.sparkline(swing[0], base, top),
+            "IOShares caps as long as the server waits longer      %s" % draw.sparkline(swing[1], base, top),
+            "",
+            "p99 stays (%.0f, %.0f us): no cap recalls a message that is posted. While one" % tuple(p99),
+            "of 2 MiB is sent, the server waits as without a policy; caps make that rarer.",
+            "IOShares needs a server that reports latencies: man resex-policies.",
+            ""]
+
+
+class Screen:
+    """Prints what the live part shows: on a terminal one line that grows, else that line when it is whole."""
+    def __init__(self, base, top, quiet):
+        self.base, self.top, self.values = base, top, []
+        self.live = not quiet and sys.stdout.isatty()
+        self.lines = []
+
+    def line(self):
+        known = [v for v in self.values if v is not None]
+        return "server %3s us %s" % ("%.0f" % known[-1] if known else "-",
+                                     draw.sparkline(self.values, self.base, self.top))
+
+    def add(self, us):
+        self.values.append(us)
+        if self.live:
+            print("\r" + self.line(), end="", flush=True)
+
+    def end(self):
+        print(("\r" if self.live else "") + "\n".join([self.line(), *self.lines]))
+
+    def say(self, text):
+        self.lines += textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
 # --- the daemon on the real clock ----------------------------------------------
 
 
@@ -175,30 +239,33 @@ class Daemon:
 
 
 def live(build, directory, base, top, quiet):
-    """The same in real time. (why bulk is capped, exit code of resexd)."""
+    """Without a policy, then under ioshares, in real time. (the screen, why bulk is capped, exit code of resexd)."""
     d = Daemon(build, directory)
+    screen = Screen(base, top, quiet)
     try:
         d.ready()
-        if not quiet:
-            print("\nthe same on the real clock, from resex -j list:")
-        for i in range(LIVE_S * 2):
-            time.sleep(0.5)
-            rows = {g["name"]: g for g in d.ask("list")["guests"]}
-            us, bulk = rows["server"]["latency_us"], rows["bulk"]
-            if not quiet:
-                print("%4.1f s  server %5s us |%-*s|  bulk: rate %5.2f, cap %s" % (
-                    (i + 1) / 2, "%.1f" % us if us else "-", draw.BAR, draw.bar(us, base, top), bulk["rate"],
-                    "none" if bulk["cap"] is None else "%d %%" % bulk["cap"]), flush=True)
+        for policy, seconds in zip(("null", "ioshares"), LIVE_S):
+            d.ask("policy-set", policy)
+            for _ in range(round(seconds / LIVE_STEP_S)):
+                time.sleep(LIVE_STEP_S)
+                rows = {g["name"]: g for g in d.ask("list")["guests"]}
+                screen.add(rows["server"]["latency_us"])
         why = d.ask("why", "bulk")["guests"][0]["text"]
     finally:
         rc = d.stop()
-    return why, rc
+    screen.say("%d s without a policy, then resex policy-set ioshares; resex why bulk:" % LIVE_S[0])
+    screen.say(why)
+    return screen, why, rc
 
 
 # --- the test -----------------------------------------------------------
 
 
-def judge(runs, why):
+def fits(lines):
+    return len(lines) <= HEIGHT and max(map(len, lines)) <= WIDTH
+
+
+def judge(runs, screen, why):
     """Print one line for each claim; the number of claims that fail."""
     mean = {key: figures(runs[key])["mean_us"] for key, _, _, _ in RUNS}
     skip = round(SETTLED_S / runs["ioshares"]["series_step_s"])
@@ -218,6 +285,7 @@ def judge(runs, why):
         ("a slow neighbour leaves the server within 2 % of base",
          mean["slow_neighbour"] <= 1.02 * mean["base"]),
         ("in real time bulk is capped because of the server", "guest server" in why),
+        ("all fits %d x %d characters" % (WIDTH, HEIGHT), fits(first_part(runs) + [screen.line()] + screen.lines)),
     )
     for text, holds in claims:
         print("%s %s" % ("pass" if holds else "FAIL", text))
@@ -239,18 +307,21 @@ def run(build, mode):
     directory = tempfile.mkdtemp(prefix="resex-demo-")
     try:
         runs = {key: simulate(build, directory, name, policy) for key, _, name, policy in RUNS}
-        if not mode:
-            print("This host is SIMULATED. Real Xen and real RDMA verbs: ./dev testbed")
+        if mode == "--wide":
+            print("This host is SIMULATED. Real Xen and real RDMA verbs: ./dev demo --real")
             chart(runs)
             table(runs)
-        why, rc = live(build, directory, figures(runs["base"])["mean_us"],
-                       figures(runs["interfered"])["mean_us"], bool(mode))
+            return 0
+        if not mode:
+            print("\n".join(first_part(runs)))
+        screen, why, rc = live(build, directory, figures(runs["base"])["mean_us"],
+                               figures(runs["interfered"])["mean_us"], bool(mode))
         if mode == "-j":
             as_json(runs, why)
         elif mode == "--test":
-            return 1 if judge(runs, why) else rc
+            return 1 if judge(runs, screen, why) else rc
         else:
-            print("\nresex why bulk: " + why)
+            screen.end()
         return rc
     finally:
         shutil.rmtree(directory, ignore_errors=True)
@@ -258,8 +329,8 @@ def run(build, mode):
 
 def main():
     words = sys.argv[1:]
-    if not 1 <= len(words) <= 2 or words[1:] not in ([], ["-j"], ["--test"]):
-        sys.exit("usage: demo.py BUILD-DIRECTORY [-j | --test]")
+    if not 1 <= len(words) <= 2 or words[1:] not in ([], ["-j"], ["--test"], ["--wide"]):
+        sys.exit("usage: demo.py BUILD-DIRECTORY [-j | --test | --wide]")
     try:
         sys.exit(run(words[0], words[1] if len(words) == 2 else ""))
     except KeyboardInterrupt:

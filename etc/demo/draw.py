@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """draw: charts as text, for demo.py (simulated) and tests/system/experiment.py (real Xen)."""
+import locale
 
 BAR = 40
 
@@ -23,3 +24,16 @@ def columns(names, series, base, top, step, form="%3.0f"):
                                              form % value if value else "-",
                                              "%d%%" % cap if cap else "-"))
         print("%4.1f s  %s" % ((i + 1) * step, "   ".join(cells)))
+
+
+
+def levels():
+    """From low to high; those of Unicode where the terminal's language has them."""
+    return "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588" if "utf" in locale.getpreferredencoding().lower() else "_.-:=+*#"
+
+
+def sparkline(values, base, top):
+    """A character for each value between base and top; a blank for None."""
+    marks = levels()
+    at = [None if v is None else round((v - base) / (top - base) * (len(marks) - 1)) for v in values]
+    return "".join(" " if i is None else marks[max(0, min(len(marks) - 1, i))] for i in at)

@@ -78,7 +78,7 @@ class Bed:
         os.mkdir(self.top + "/shm")
         for n, name in enumerate(FIRST, 1):
             d = "%s/%d" % (self.top, n)
-            os.mkdir(d)
+            os.makedirs(d + "/state")
             self.run([sys.executable, HERE + "/node.py", name, str(self.at[name]), d], n)
             until(lambda f=d + "/pressure": os.path.exists(f) and os.path.getsize(f), self.logs)
         if subprocess.run(apart(self.top + "/1", "true"), stderr=subprocess.DEVNULL, check=False).returncode:

@@ -27,7 +27,8 @@
  * and needs neither a slot nor the server. Behind the hello the server sends struct
  * cache_ring_file, each with one descriptor: once the *view*, which the server alone writes: the
  * evidence of all homes; then, of each home and again for each new link to it, the part VERSIONS
- * of its region (region_abi.h). All of them can be mapped for reading alone, and keep their size.
+ * of its region (region_abi.h), and behind it, in the last page of the file, the life of the home's
+ * process (life_abi.h). All of them can be mapped for reading alone, and keep their size.
  *
  * A request without a slot, of a client whose clock is that of the view:
  *
@@ -38,7 +39,8 @@
  *
  * If one of these is not so, it asks by a slot. Why the life is read: the memory outlives its
  * process. The home may have come back as another process, to which alone updates are then told.
- * Its evidence is kept until the server notices that.
+ * Its evidence is kept until the server notices that. The server's own READs over shm are checked
+ * in the same way (src/transport/shm/exec.c).
  */
 #ifndef RESEX_CACHE_RING_H
 #define RESEX_CACHE_RING_H
@@ -51,7 +53,7 @@
 #define CACHE_RING_MAGIC 0x474e524558534552ull /* "RESXERNG" */
 
 enum {
-	CACHE_RING_VERSION = 2,
+	CACHE_RING_VERSION = 3,
 	CACHE_RING_SLOTS_MAX = 1024, /* a multiple of 64 */
 	CACHE_RING_HEADER = 4096,    /* bytes before slot 0 */
 };
@@ -139,16 +141,6 @@ struct cache_ring_view {
 	uint64_t homes[REGION_HOSTS_MAX / 64]; /* host h: bit (h - 1) % 64 of word (h - 1) / 64 */
 	struct cache_ring_evidence home[REGION_HOSTS_MAX + 1]; /* by number */
 };
-
-/*
- * Of the word at REGION_CACHE_LIFE: does the process live that marks these words? It is a robust
- * futex of that process (src/cached/life.h). The kernel changes it when the process ends, before
- * another one can have its place.
- */
-static inline int cache_ring_lives(uint64_t life)
-{
-	return (life & 0x3fffffff) != 0 && !(life & 0x40000000); /* FUTEX_OWNER_DIED */
-}
 
 /*
  * The key of a page, from the text that names it: that of resex_cache(3). Two texts of one key

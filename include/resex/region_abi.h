@@ -346,8 +346,6 @@ static inline int region_is_kept(uint64_t word, uint64_t kept)
 enum {
 	REGION_CACHE_BEAT = 0,
 	REGION_CACHE_LOG = 64, /* another cache line than the beat's, which changes more often */
-	/* For readers of this machine alone, which map the part: cache_ring_lives(). */
-	REGION_CACHE_LIFE = 128,
 	REGION_CACHE_WORDS = 1 * REGION_PAGE,
 	REGION_CACHE_WORDS_MAX = 1000000,
 	REGION_CACHE_ACKS = REGION_WORDS_BYTES,

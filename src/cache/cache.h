@@ -115,7 +115,8 @@
  *	j the READ of a hit *completes* while the evidence is fresh. CHECKED_AT_POST
  *	k the wait is fresh x (1 + drift) / (1 - drift). WAIT_NO_DRIFT, WAIT_ONE_DRIFT
  *	l evidence holds on the link on which it was read: an other life of the home is another
- *	  member (d)
+ *	  member (d). A READ on it gives what this life has: the transport sees to that, also
+ *	  where the memory outlives its process (transport.h, over shm)
  *
  * Where this is more than DESIGN 9 says, a model showed why:
  *	R7 h  The smallest difference that a proxy *saw* is only an upper bound: it contains the age

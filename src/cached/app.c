@@ -226,18 +226,6 @@ static void free_parts(struct app *a)
 	free(a);
 }
 
-/* Without it, proxies of this machine ask their resex-cached for each page. */
-static void begin_life(struct app *a)
-{
-	char *versions = node_part(a->node, TRANSPORT_VERSIONS);
-	int rc = life_begin(&a->life, (uint64_t *)(versions + REGION_CACHE_LIFE));
-
-	if (rc)
-		log_msg(a->log, LOG_LVL_WARNING,
-			"no robust futex: proxies of this machine ask for each page: %s",
-			strerror(-rc));
-}
-
 int app_open(struct app **out, struct node *n, const struct cached_conf *c, struct event_base *base,
 	     struct log *log, struct conf_error *e)
 {
@@ -264,7 +252,6 @@ int app_open(struct app **out, struct node *n, const struct cached_conf *c, stru
 		free_parts(a);
 		return rc;
 	}
-	begin_life(a);
 	a->member.looked_hook = updates_looked;
 	node_on_message(n, on_message, a);
 	tick_in(a, 0);
@@ -279,6 +266,5 @@ void app_close(struct app *a)
 		return;
 	node_on_message(a->node, NULL, NULL);
 	member_leave(a);
-	life_end(&a->life);
 	free_parts(a);
 }

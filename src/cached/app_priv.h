@@ -25,7 +25,6 @@
 #include "src/cached/app.h"
 #include "src/cached/events.h"
 #include "src/cached/jobs.h"
-#include "src/cached/life.h"
 #include "src/cached/tag.h"
 #include "src/cached/watch.h"
 
@@ -223,7 +222,6 @@ struct app {
 	struct mono opened;
 	struct home home;
 	void *home_block;
-	struct life life;
 	uint32_t hand; /* the word from which room is made */
 	struct watch watch;
 	struct app_member member;

@@ -11,11 +11,11 @@
 
 #define KEY(...) CONF_KEY(struct cached_conf, __VA_ARGS__)
 static const struct conf_key top_keys[] = {
-	{ KEY("cluster_file", STRING, cluster_file), .min = 1, .max = CONFIG_PATH_MAX },
-	{ KEY("state_dir", STRING, state_dir), .min = 1, .max = CONFIG_PATH_MAX },
-	{ KEY("socket", STRING, socket), .min = 1, .max = CACHED_PATH_MAX },
+	{ KEY("cluster_file", PATH, cluster_file), .min = 1, .max = CONFIG_PATH_MAX },
+	{ KEY("state_dir", PATH, state_dir), .min = 1, .max = CONFIG_PATH_MAX },
+	{ KEY("socket", PATH, socket), .min = 1, .max = CACHED_PATH_MAX },
 	{ KEY("socket_group", STRING, socket_group), .min = 1, .max = CACHED_GROUP_MAX },
-	{ KEY("ring", STRING, ring), .min = 1, .max = CACHED_PATH_MAX },
+	{ KEY("ring", PATH, ring), .min = 1, .max = CACHED_PATH_MAX },
 	{ KEY("ring_group", STRING, ring_group), .min = 1, .max = CACHED_GROUP_MAX },
 	{ KEY("ring_slots", UINT, ring_slots), .min = 64, .max = CACHE_RING_SLOTS_MAX },
 	{ KEY("ring_clients", UINT, ring_clients), .min = 1, .max = 64 },
@@ -58,23 +58,8 @@ static void set_defaults(struct cached_conf *c)
 	c->sql_timeout_ns = 5 * NS_PER_S;
 }
 
-/* Else it would depend on the folder in which each resex-cached was started. */
 static int check_paths(const struct cached_conf *c, const struct conf_doc *d, struct conf_error *e)
 {
-	const struct {
-		const char *key, *path;
-	} paths[] = {
-		{ "cluster_file", c->cluster_file },
-		{ "state_dir", c->state_dir },
-		{ "socket", c->socket },
-		{ "ring", c->ring },
-	};
-
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-		if (paths[i].path[0] != '/')
-			return conf_fail_key(d, "", paths[i].key, e,
-					     "%s \"%s\" is not a whole path: begin it with /",
-					     paths[i].key, paths[i].path);
 	if (!strcmp(c->socket, c->ring))
 		return conf_fail_key(d, "", json_object_get(d->root, "ring") ? "ring" : "socket", e,
 				     "socket and ring are both \"%s\": give each a path of its own",

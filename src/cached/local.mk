@@ -10,7 +10,6 @@ libcached_a_SOURCES = \
 	src/cached/events.c src/cached/events.h \
 	src/cached/floors.c \
 	src/cached/jobs.c src/cached/jobs.h \
-	src/cached/life.c src/cached/life.h \
 	src/cached/listen.c src/cached/listen.h \
 	src/cached/node.c src/cached/node.h \
 	src/cached/options.c src/cached/options.h \

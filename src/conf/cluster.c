@@ -22,7 +22,7 @@ enum { CALLERS_MIN = 8, CALLERS_SECOND_MIN = 64 }; /* the defaults, with few hos
 static const struct conf_key top_keys[] = {
 	{ KEY("cluster", STRING, cluster), .min = 1, .max = TRANSPORT_NAME_MAX - 1, .required = 1 },
 	{ KEY("host", STRING, host_name), .min = 1, .max = REGION_NAME - 1 },
-	{ KEY("key_file", STRING, key_file), .min = 1, .max = CONFIG_PATH_MAX },
+	{ KEY("key_file", PATH, key_file), .min = 1, .max = CONFIG_PATH_MAX },
 	{ KEY("membership", ENUM, membership), .names = membership_names },
 	{ KEY("heartbeat", DURATION, heartbeat_ns), .min = 5 * NS_PER_MS, .max = 10 * NS_PER_S },
 	{ KEY("scan", DURATION, scan_ns), .min = 10 * NS_PER_MS, .max = 60 * NS_PER_S },

@@ -25,7 +25,7 @@ static const struct conf_key balance_keys[] = {
 	{ KEY("backend", STRING, b.backend), .min = 1, .max = REGION_NAME - 1 },
 	{ KEY("by", ENUM, b.by), .names = by_names },
 	{ KEY("mode", ENUM, b.mode), .names = mode_names },
-	{ KEY("socket", STRING, b.socket), .min = 1, .max = CLUSTER_SOCKET_MAX - 1 },
+	{ KEY("socket", PATH, b.socket), .min = 1, .max = CLUSTER_SOCKET_MAX - 1 },
 	{ KEY("port", UINT, b.port), .min = 1, .max = UINT16_MAX },
 	{ 0 },
 };
@@ -84,10 +84,6 @@ static int check_weights(const struct conf_doc *d, const char *path,
 			d, path, e,
 			"socket is missing: write \"socket\": \"/run/haproxy/admin.sock\", "
 			"that of \"stats socket\" in haproxy.cfg");
-	if (b->socket[0] != '/')
-		return conf_fail_key(d, path, "socket", e,
-				     "the socket \"%s\" is not a whole path: begin it with /",
-				     b->socket);
 	return 0;
 }
 

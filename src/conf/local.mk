@@ -15,4 +15,5 @@ libconf_a_SOURCES = \
 	src/conf/cluster_text.h \
 	src/conf/guest.c \
 	src/conf/policy.c src/conf/policy.h \
-	src/conf/settings.c src/conf/settings.h
+	src/conf/settings.c src/conf/settings.h \
+	src/conf/trial.c src/conf/trial.h

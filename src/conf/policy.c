@@ -131,20 +131,32 @@ static int new_instance(struct policy_inst **out, const struct policy_ops *ops, 
 	return rc;
 }
 
+/* No policy is called name; path: where the document has the name. */
+static int fail_unknown(const struct conf_doc *d, const char *path, const char *name,
+			struct conf_error *e)
+{
+	char text[TEXT_MAX];
+
+	format_unknown(name, text, sizeof(text));
+	conf_fail(d, path, e, "%s", text);
+	/* An exit code of its own tells a script that the file is right but the name is not. */
+	e->exit = RESEX_NO_POLICY;
+	return -EINVAL;
+}
+
 /* An instance of the policy called name; path: where the document has the name. */
 static int new_from_name(struct policy_inst **out, const struct conf_doc *d, const char *path,
 			 const char *name, struct conf_error *e)
 {
 	const struct policy_ops *ops = policy_find(name);
-	char text[TEXT_MAX];
 
-	if (ops)
-		return new_instance(out, ops, name, e);
-	/* An exit code of its own tells a script that the file is right but the name is not. */
-	format_unknown(name, text, sizeof(text));
-	conf_fail(d, path, e, "%s", text);
-	e->exit = RESEX_NO_POLICY;
-	return -EINVAL;
+	return ops ? new_instance(out, ops, name, e) : fail_unknown(d, path, name, e);
+}
+
+int policy_check_name(const struct conf_doc *d, const char *path, const char *name,
+		      struct conf_error *e)
+{
+	return policy_find(name) ? 0 : fail_unknown(d, path, name, e);
 }
 
 /* {"policy": NAME, "params": {...}} at path of d. name: what it must be, or NULL. */

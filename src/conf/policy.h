@@ -24,6 +24,9 @@ int policy_parse(struct policy_inst **pi, const char *file, const char *text, st
  */
 int policy_bind(struct policy_inst **pi, const struct conf_doc *d, const char *path,
 		const json_t *v, struct conf_error *e);
+/* 0, or -EINVAL with e filled: no policy is called name, the value at path of d. */
+int policy_check_name(const struct conf_doc *d, const char *path, const char *name,
+		      struct conf_error *e);
 /* An instance with the defaults of ops, its state zeroed. 0 or -ENOMEM. */
 int policy_new(struct policy_inst **pi, const struct policy_ops *ops);
 /* Set one parameter. 0, -ENOENT (no such parameter) or -ERANGE. */

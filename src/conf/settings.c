@@ -16,6 +16,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/conf/policy.h"
+
 static const char *const profile_names[] = { "scaled", "paper-2011", NULL };
 
 static const char *const top_also[] = { "links", "guests", "limits", "crosscheck", NULL };
@@ -29,12 +31,12 @@ static const struct conf_key top_keys[] = {
 	{ KEY("interval", DURATION, interval_ns), .min = 100 * NS_PER_US, .max = NS_PER_S },
 	{ KEY("epoch", DURATION, epoch_ns), .min = 10 * NS_PER_MS, .max = 3600 * NS_PER_S },
 	{ KEY("policy", STRING, policy), .min = 1, .max = FLOW_NAME_MAX - 1 },
-	{ KEY("policy_file", STRING, policy_file), .max = CONFIG_PATH_MAX },
-	{ KEY("socket", STRING, socket), .min = 1, .max = CONFIG_PATH_MAX },
+	{ KEY("policy_file", PATH, policy_file), .max = CONFIG_PATH_MAX },
+	{ KEY("socket", PATH, socket), .min = 1, .max = CONFIG_PATH_MAX },
 	{ KEY("socket_group", STRING, socket_group), .max = FLOW_NAME_MAX - 1 },
-	{ KEY("state_dir", STRING, state_dir), .min = 1, .max = CONFIG_PATH_MAX },
-	{ KEY("lock_file", STRING, lock_file), .min = 1, .max = CONFIG_PATH_MAX },
-	{ KEY("cluster_file", STRING, cluster_file), .max = CONFIG_PATH_MAX },
+	{ KEY("state_dir", PATH, state_dir), .min = 1, .max = CONFIG_PATH_MAX },
+	{ KEY("lock_file", PATH, lock_file), .min = 1, .max = CONFIG_PATH_MAX },
+	{ KEY("cluster_file", PATH, cluster_file), .max = CONFIG_PATH_MAX },
 	{ KEY("realtime_priority", UINT, realtime_priority), .max = 99 },
 	{ KEY("lock_memory", BOOL, lock_memory) },
 	{ 0 },
@@ -253,6 +255,8 @@ static int read_doc(struct daemon_conf *c, const struct conf_doc *d, struct conf
 
 	settings_default(c);
 	rc = conf_bind(d, "", d->root, top_keys, top_also, c, e);
+	if (!rc)
+		rc = policy_check_name(d, "policy", c->policy, e);
 	if (!rc)
 		rc = settings_bind_links(c, d, e);
 	if (!rc)

@@ -132,7 +132,8 @@ int bad_setting(struct call *c, const struct conf_doc *d, const struct conf_erro
 	char place[64];
 	int n = snprintf(place, sizeof(place), "%s:%d:%d: ", d->file, e->line, e->column);
 
-	return call_fail(c, RESEX_RANGE, "%s",
+	/* A key that is not known is wrong usage, as it is of a policy's parameter or an option. */
+	return call_fail(c, e->unknown_key ? RESEX_USAGE : RESEX_RANGE, "%s",
 			 strncmp(e->text, place, (size_t)n) ? e->text : e->text + n);
 }
 

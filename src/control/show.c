@@ -48,6 +48,55 @@ static void put_latency(json_t *o, const struct snap_latency *l)
 	put_us(o, "latency_p99_us", l->p99_ns, l->second_n);
 }
 
+/* In percent, with thousandths. */
+static json_t *value_mpct(uint64_t mpct)
+{
+	return json_real((double)mpct / 1000.0);
+}
+
+/* Of the last whole second of *d; the order is that of brief_columns(). Resos: null, none came. */
+enum { RATES = 7 };
+static const char *const rate_key[RATES] = {
+	"mtus_sent_s", "mtus_recv_s",	"bytes_sent_s",	  "bytes_recv_s",
+	"cpu_percent", "resos_percent", "capped_percent",
+};
+
+static void rate_values(const struct span *d, json_t **v)
+{
+	const int64_t capped = d->capped_ns < d->ns ? d->capped_ns : d->ns;
+
+	*v++ = value_u(span_rate(d, d->mtus_sent));
+	*v++ = value_u(span_rate(d, d->mtus_recv));
+	*v++ = value_u(span_rate(d, d->bytes_sent));
+	*v++ = value_u(span_rate(d, d->bytes_recv));
+	*v++ = value_mpct(span_mpct((int64_t)d->cpu_ns, d->ns));
+	*v++ = d->allocated.m > 0 ? value_mpct(span_mpct(d->spent.m, d->allocated.m)) : json_null();
+	*v = value_mpct(span_mpct(capped, d->ns));
+}
+
+/* null: no whole second of it was seen. */
+static void put_rates(json_t *o, const struct snap_guest *s)
+{
+	json_t *rates, *latency, *v[RATES];
+
+	if (!s || !s->second.ns) {
+		json_object_set_new(o, "rates", json_null());
+		return;
+	}
+	rates = json_object();
+	put_u(rates, "span_us", (uint64_t)(s->second.ns / NS_PER_US));
+	rate_values(&s->second, v);
+	for (int i = 0; i < RATES; i++)
+		json_object_set_new(rates, rate_key[i], v[i]);
+	latency = s->latency.second_n ? json_object() : json_null();
+	if (s->latency.second_n) {
+		put_us(latency, "mean", s->latency.mean_ns, true);
+		put_us(latency, "p99", s->latency.p99_ns, true);
+	}
+	json_object_set_new(rates, "latency_us", latency);
+	json_object_set_new(o, "rates", rates);
+}
+
 static json_t *guest_row(struct call *c, const struct guest_entry *g)
 {
 	const struct snap_guest *s = guests_snap(g, c->sn);
@@ -64,6 +113,7 @@ static json_t *guest_row(struct call *c, const struct guest_entry *g)
 	put_cap(o, "cap", s ? s->applied : v.own.cap);
 	put_u(o, "rings", s ? s->rings : 0);
 	put_diverges(o, &v.check);
+	put_rates(o, s);
 	if (!s)
 		return o;
 	put_account(o, &s->account);
@@ -73,7 +123,7 @@ static json_t *guest_row(struct call *c, const struct guest_entry *g)
 	return o;
 }
 
-enum { BRIEF_COLUMNS = 12 };
+enum { BRIEF_COLUMNS = 13 + RATES };
 
 /* Of guest_row() what resex list prints, in the order of brief_columns(). */
 static void brief_values(struct call *c, const struct guest_entry *g, json_t **v)
@@ -92,21 +142,29 @@ static void brief_values(struct call *c, const struct guest_entry *g, json_t **v
 	*v++ = s ? value_resos(s->account.balance) : json_null();
 	*v++ = s ? value_u(s->total_usage.mtus_sent) : json_null();
 	*v++ = s ? value_u(s->total_usage.mtus_recv) : json_null();
-	*v = value_us(s ? s->latency.mean_ns : 0, s && s->latency.second_n);
+	*v++ = value_us(s ? s->latency.mean_ns : 0, s && s->latency.second_n);
+	*v++ = value_us(s ? s->latency.p99_ns : 0, s && s->latency.second_n);
+	if (s && s->second.ns)
+		rate_values(&s->second, v);
+	for (int i = 0; i < RATES && !(s && s->second.ns); i++)
+		*v++ = json_null();
 }
 
 /* An array a member, not an object a guest: of many guests, JSON is most of what a list takes. */
 static json_t *brief_columns(struct call *c)
 {
-	static const char *const key[BRIEF_COLUMNS] = {
-		"name",	 "domid",     "vcpus",	 "weight",    "state",	   "cap",
-		"rings", "allocated", "balance", "mtus_sent", "mtus_recv", "latency_us",
+	static const char *const key[BRIEF_COLUMNS - RATES] = {
+		"name",	     "domid",	   "vcpus",	     "weight",	"state",
+		"cap",	     "rings",	   "allocated",	     "balance", "mtus_sent",
+		"mtus_recv", "latency_us", "latency_p99_us",
 	};
 	json_t *o = json_object(), *column[BRIEF_COLUMNS], *v[BRIEF_COLUMNS];
 
 	for (int i = 0; i < BRIEF_COLUMNS; i++) {
+		const int rate = i - (BRIEF_COLUMNS - RATES);
+
 		column[i] = json_array();
-		json_object_set_new(o, key[i], column[i]);
+		json_object_set_new(o, rate < 0 ? key[i] : rate_key[rate], column[i]);
 	}
 	for (const struct guest_entry *g = guests_next(c->guests, NULL); g;
 	     g = guests_next(c->guests, g)) {

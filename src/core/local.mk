@@ -9,6 +9,7 @@ libcore_a_SOURCES = \
 	src/core/random.h \
 	src/core/period.c src/core/period.h \
 	src/core/resos.c src/core/resos.h \
+	src/core/span.h \
 	src/core/spsc.h \
 	src/core/stats.c src/core/stats.h \
 	src/core/units.h \

@@ -17,6 +17,7 @@
 #include "src/conf/cluster.h"
 #include "src/conf/policy.h"
 #include "src/conf/settings.h"
+#include "src/conf/trial.h"
 #include "src/control/server.h"
 #include "src/daemon/lockfiles.h"
 #include "src/daemon/modes.h"
@@ -75,11 +76,12 @@ static int check_only(const struct log *log, const struct daemon_conf *conf, con
 
 	if (rc)
 		return report_error(log, &e);
+	rc = lockfiles_check(log, conf);
 	if (conf->socket_group[0] && control_group(conf, &gid, &e)) {
 		policy_free(pi);
 		return report_error(log, &e);
 	}
-	if (conf->cluster_file[0])
+	if (!rc && conf->cluster_file[0])
 		rc = check_cluster(log, conf, cluster);
 	if (!rc)
 		printf("%s: good: policy %s, %u link%s, %u guest%s named%s\n", file, pi->ops->name,
@@ -214,7 +216,7 @@ static int run_daemon(const struct log *log, const struct daemon_conf *conf,
 					.hv = o->hv,
 					.hv_arg = hv_arg,
 					.log = log,
-					.observe = o->observe };
+					.observe = o->mode == MODE_OBSERVE };
 	struct conf_error e = { 0 };
 	struct engine *en;
 	int rc;
@@ -223,6 +225,9 @@ static int run_daemon(const struct log *log, const struct daemon_conf *conf,
 	signal(SIGPIPE, SIG_IGN);
 	if (engine_open(&en, &ec, &e))
 		return report_error(log, &e);
+	if (o->hv->simulated)
+		log_msg(log, LOG_LVL_INFO, "simulated host of %s: resex -s %s list", o->config,
+			conf->socket);
 	rc = engine_run(en);
 	block_signals();
 	return engine_close(en) || rc ? RESEX_FAILURE : RESEX_OK;
@@ -276,17 +281,23 @@ static int run_simulated_host(const struct log *log, const struct daemon_conf *c
 int mode_configured(const struct log *log, const struct options *o)
 {
 	struct daemon_conf *conf = calloc(1, sizeof(*conf));
+	struct options with = *o; /* a configuration */
+	char trial[TRIAL_PATH_MAX];
 	struct conf_error e = { 0 };
-	int rc;
+	int rc = 0;
 
-	if (!conf || settings_load(conf, o->config, &e))
+	if (!o->config) {
+		rc = trial_config(trial, &e);
+		with.config = trial;
+	}
+	if (rc || !conf || settings_load(conf, with.config, &e))
 		rc = report_error(log, &e);
 	else if (o->mode == MODE_CHECK)
-		rc = check_only(log, conf, o->config);
+		rc = check_only(log, conf, with.config);
 	else if (o->hv->simulated)
-		rc = run_simulated_host(log, conf, o);
+		rc = run_simulated_host(log, conf, &with);
 	else
-		rc = run_locked(log, conf, o, NULL);
+		rc = run_locked(log, conf, &with, NULL);
 	free(conf);
 	return rc;
 }

@@ -21,32 +21,57 @@
 /* One for a Xen host: its path is not configurable. */
 #define HOST_LOCK RESEX_RUNDIR "/xen.lock"
 
-/* Make a directory and those above it. */
-static int make_dir(const struct log *log, const char *path)
+/* The exit code for errno value err at a directory that cannot be used. */
+static int report_dir(const struct log *log, const char *path, int err)
+{
+	log_msg(log, LOG_LVL_ERROR, "directory %s cannot be used: %s: %s", path, strerror(err),
+		err == EACCES	? "run as root, or name others in the configuration"
+		: err == ENOENT ? "make it, or correct the configuration"
+				: "correct the configuration");
+	if (err == EACCES)
+		return RESEX_PERMISSION;
+	return err == ENOENT || err == ENOTDIR ? RESEX_BAD_CONFIG : RESEX_FAILURE;
+}
+
+static int make_standard_dir(const struct log *log, const char *path)
 {
 	char part[CONFIG_PATH_MAX + 1];
-	struct stat st;
-	bool denied = false;
+	int err = 0;
 
 	/* As mkdir -p: errors on the way are not final, since a directory may exist already. */
 	snprintf(part, sizeof(part), "%s", path);
 	for (char *p = strchr(part + 1, '/'); p; p = strchr(p + 1, '/')) {
 		*p = 0;
-		denied |= mkdir(part, 0755) && errno == EACCES; /* the last one fails, too */
+		if (mkdir(part, 0755) && errno == EACCES) /* the last one fails, too */
+			err = EACCES;
 		*p = '/';
 	}
-	if (!mkdir(path, 0755) || (errno == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode)))
+	if (!mkdir(path, 0755) || errno == EEXIST)
 		return RESEX_OK;
-	denied |= errno == EACCES;
-	log_msg(log, LOG_LVL_ERROR, "directory %s cannot be made: %s: %s", path,
-		strerror(denied ? EACCES : errno),
-		denied ? "run as root, or name others in the configuration"
-		       : "correct the configuration");
-	return denied ? RESEX_PERMISSION : RESEX_FAILURE;
+	return report_dir(log, path, err ? err : errno);
 }
 
-/* Make the directory of a file. */
-static int make_parent(const struct log *log, const char *file)
+/*
+ * Only the standard directories are made. Another one that is not there is a typing error, or
+ * a file system that is not mounted: caps saved there would not be found at the next start.
+ */
+static int have_dir(const struct log *log, const char *path, bool make)
+{
+	struct stat st;
+
+	if (!strcmp(path, RESEX_RUNDIR) || !strcmp(path, RESEX_STATEDIR)) {
+		int rc = make ? make_standard_dir(log, path) : RESEX_OK;
+
+		if (rc || !make)
+			return rc;
+	}
+	if (stat(path, &st))
+		return report_dir(log, path, errno);
+	return S_ISDIR(st.st_mode) ? RESEX_OK : report_dir(log, path, ENOTDIR);
+}
+
+/* The same of the directory of a file. */
+static int have_parent(const struct log *log, const char *file, bool make)
 {
 	char dir[CONFIG_PATH_MAX + 1];
 	char *slash;
@@ -56,7 +81,21 @@ static int make_parent(const struct log *log, const char *file)
 	if (!slash || slash == dir)
 		return RESEX_OK;
 	*slash = 0;
-	return make_dir(log, dir);
+	return have_dir(log, dir, make);
+}
+
+static int have_dirs(const struct log *log, const struct daemon_conf *conf, bool make)
+{
+	int rc = have_parent(log, conf->lock_file, make);
+
+	if (!rc)
+		rc = have_parent(log, conf->socket, make);
+	return rc ? rc : have_dir(log, conf->state_dir, make);
+}
+
+int lockfiles_check(const struct log *log, const struct daemon_conf *conf)
+{
+	return have_dirs(log, conf, false);
 }
 
 /* Lock a file and write our process id into it, for the message of a second resexd. */
@@ -115,11 +154,7 @@ int lockfiles_acquire(const struct log *log, const struct daemon_conf *conf,
 	int rc;
 
 	*l = (struct lockfiles){ { -1, -1, -1 } };
-	rc = make_parent(log, conf->lock_file);
-	if (!rc)
-		rc = make_parent(log, conf->socket);
-	if (!rc)
-		rc = make_dir(log, conf->state_dir);
+	rc = have_dirs(log, conf, true);
 	if (!rc)
 		rc = lock_file(log, conf->lock_file, &l->fd[0]);
 	if (!rc)
@@ -127,7 +162,7 @@ int lockfiles_acquire(const struct log *log, const struct daemon_conf *conf,
 	/* A simulated host is each process's own: many may run on a machine. */
 	if (rc || hv->simulated)
 		return rc;
-	rc = make_parent(log, HOST_LOCK);
+	rc = have_parent(log, HOST_LOCK, true);
 	return rc ? rc : lock_file(log, HOST_LOCK, &l->fd[2]);
 }
 

@@ -15,8 +15,10 @@ struct lockfiles {
 	int fd[3]; /* lock_file, state_dir, the host's; -1: not held */
 };
 
+/* Are the directories of conf there, or made at the start? The exit code; errors are logged. */
+int lockfiles_check(const struct log *log, const struct daemon_conf *conf);
 /*
- * Make the directories of conf and lock. The locks are held until lockfiles_release or the
+ * Make the standard directories, and lock. The locks are held until lockfiles_release or the
  * end of the process; release also after an error, which is logged. The exit code.
  */
 int lockfiles_acquire(const struct log *log, const struct daemon_conf *conf,

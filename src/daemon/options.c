@@ -54,7 +54,8 @@ static int set_mode(struct options *o, enum daemon_mode mode)
 		o->mode = mode;
 		return -1;
 	}
-	fputs("resexd: --check changes nothing, but --restore-caps sets caps: give one of them\n",
+	fputs("resexd: --check, --restore-caps and --observe are different things to do: give one "
+	      "of them\n",
 	      stderr);
 	return RESEX_USAGE;
 }
@@ -74,8 +75,7 @@ static int set_option(struct options *o, int letter, const char *value)
 	case 'R':
 		return set_mode(o, MODE_RESTORE);
 	case 'O':
-		o->observe = true;
-		break;
+		return set_mode(o, MODE_OBSERVE);
 	case 'S':
 		o->scenario = value;
 		break;
@@ -131,8 +131,11 @@ static int check_options(struct options *o)
 		fprintf(stderr, "resexd: %s\n", conflict);
 		return RESEX_USAGE;
 	}
-	/* Filled in here, not in the daemon: SIGHUP reads this file again. */
-	if (!o->config && !o->scenario)
+	/*
+	 * Filled in here, not in the daemon: SIGHUP reads this file again. The simulated host has
+	 * a configuration of its own (trial.h).
+	 */
+	if (!o->config && !o->scenario && (o->mode == MODE_CHECK || !o->hv || !o->hv->simulated))
 		o->config = RESEX_CONFDIR "/resexd.json";
 	if (o->hv || o->mode == MODE_CHECK) /* a configuration may be for another host */
 		return -1;

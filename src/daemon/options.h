@@ -8,15 +8,14 @@
 #include "src/hv/hv.h"
 #include "src/util/log.h"
 
-enum daemon_mode { MODE_RUN, MODE_CHECK, MODE_RESTORE };
+enum daemon_mode { MODE_RUN, MODE_CHECK, MODE_OBSERVE, MODE_RESTORE };
 
 struct options {
-	const char *config;	     /* as given, or the default; NULL with a scenario */
-	const char *hv_name;	     /* as given */
+	const char *config;  /* as given, or the default; NULL: a scenario, or a trial (trial.h) */
+	const char *hv_name; /* as given */
 	const struct hv_backend *hv; /* NULL: none is called hv_name; only with MODE_CHECK */
 	const char *scenario, *summary, *socket, *policy; /* NULL: not given */
 	enum daemon_mode mode;
-	bool observe;
 	enum log_level level;
 };
 

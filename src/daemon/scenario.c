@@ -51,7 +51,7 @@ static int run_and_summarize(const struct log *log, struct scenario *sc, const s
 		.hv = o->hv,
 		.log = &quiet,
 		.socket = o->socket,
-		.observe = o->observe,
+		.observe = o->mode == MODE_OBSERVE,
 		.progress = isatty(STDERR_FILENO),
 	};
 	struct conf_error e = { 0 };
@@ -85,6 +85,19 @@ static int replace_policy(struct scenario *sc, const char *name, struct conf_err
 	return 0;
 }
 
+/* What the command line says of this scenario. */
+static int apply_options(struct scenario *sc, const struct options *o, struct conf_error *e)
+{
+	if (o->socket && sc->clock == SCENARIO_SIMULATED) {
+		conf_error_set(e, RESEX_USAGE,
+			       "%s: there is no control socket on the simulated clock: leave out "
+			       "--socket, or write \"clock\": \"real\"",
+			       o->scenario);
+		return -EINVAL;
+	}
+	return o->policy ? replace_policy(sc, o->policy, e) : 0;
+}
+
 int mode_scenario(const struct log *log, const struct options *o)
 {
 	struct scenario *sc = calloc(1, sizeof(*sc));
@@ -95,8 +108,7 @@ int mode_scenario(const struct log *log, const struct options *o)
 		rc = report_error(log, &e);
 		goto out;
 	}
-	if (o->policy)
-		rc = replace_policy(sc, o->policy, &e);
+	rc = apply_options(sc, o, &e);
 	if (rc) {
 		rc = report_error(log, &e);
 	} else if (o->mode == MODE_CHECK)

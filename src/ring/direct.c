@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "resex/life_abi.h"
 #include "src/cache/fresh.h"
 #include "src/cache/place.h"
 
@@ -25,10 +26,10 @@ static_assert(sizeof(struct hostset) == sizeof(((struct cache_ring_view *)0)->ho
 /* --- files ---------------------------------------------------------------------- */
 
 /*
- * NULL: *rc is why, -errno. If somebody could shrink the file, a READ would be the end of the
- * process.
+ * All of a file that has at least so many bytes. NULL: *rc is why, -errno. If somebody could shrink
+ * the file, a READ would be the end of the process.
  */
-static const void *map_to_read(int fd, size_t bytes, int *rc)
+static const void *map_to_read(int fd, size_t least, size_t *bytes, int *rc)
 {
 	struct stat st;
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -41,13 +42,15 @@ static const void *map_to_read(int fd, size_t bytes, int *rc)
 		*rc = -errno;
 		return NULL;
 	}
-	if (st.st_size < (off_t)bytes)
+	if (st.st_size < (off_t)least)
 		return NULL;
-	mem = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-	if (mem != MAP_FAILED)
-		return mem;
-	*rc = -errno;
-	return NULL;
+	mem = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (mem == MAP_FAILED) {
+		*rc = -errno;
+		return NULL;
+	}
+	*bytes = (size_t)st.st_size;
+	return mem;
 }
 
 static void unmap(const void *at, size_t bytes)
@@ -55,9 +58,9 @@ static void unmap(const void *at, size_t bytes)
 	munmap((void *)(uintptr_t)at, bytes);
 }
 
-static size_t part_bytes(const struct direct *d)
+static size_t file_bytes(const struct direct *d)
 {
-	return REGION_CACHE_WORDS + 8 * (size_t)d->words;
+	return REGION_CACHE_WORDS + 8 * (size_t)d->words + LIFE_BYTES;
 }
 
 /* CLOCK_BOOTTIME of another time namespace is another clock. */
@@ -72,20 +75,22 @@ static int take_view(struct direct *d, int fd)
 {
 	const struct cache_ring_view *v;
 	uint32_t words;
+	size_t bytes;
 	int rc;
 
 	if (d->view)
 		return -EPROTO;
-	v = map_to_read(fd, sizeof(*v), &rc);
+	v = map_to_read(fd, sizeof(*v), &bytes, &rc);
 	if (!v)
 		return rc;
 	words = v->words;
 	if (v->magic != CACHE_RING_VIEW_MAGIC || v->version != CACHE_RING_VERSION || !words ||
 	    words > REGION_CACHE_WORDS_MAX) {
-		unmap(v, sizeof(*v));
+		unmap(v, bytes);
 		return -EPROTO;
 	}
 	d->words = words;
+	d->view_bytes = bytes;
 	if (is_same_clock(v->clock)) /* else nothing is verified here */
 		memcpy(d->homes.word, v->homes, sizeof(v->homes));
 	__atomic_store_n(&d->view, v, __ATOMIC_SEQ_CST);
@@ -108,17 +113,23 @@ static void close_home(struct direct_home *h)
 static int take_home(struct direct *d, const struct cache_ring_file *f, int fd)
 {
 	struct direct_home *h;
-	const void *at;
+	const char *at;
+	size_t bytes;
 	int rc;
 
 	if (!d->view || f->host > REGION_HOSTS_MAX || !f->link)
 		return -EPROTO;
 	h = &d->home[f->host];
 	close_home(h);
-	at = map_to_read(fd, part_bytes(d), &rc);
+	at = map_to_read(fd, file_bytes(d), &bytes, &rc);
 	if (!at)
 		return rc == -EPROTO ? rc : 0; /* no room for it: it is asked by slots */
-	h->bytes = part_bytes(d);
+	if (bytes % LIFE_BYTES) { /* not in whole pages: where it ends is not where the life is */
+		unmap(at, bytes);
+		return -EPROTO;
+	}
+	h->life = (const uint32_t *)(const void *)(at + bytes - LIFE_BYTES);
+	h->bytes = bytes;
 	h->link = f->link;
 	__atomic_store_n(&h->part, at, __ATOMIC_SEQ_CST);
 	return 0;
@@ -139,7 +150,7 @@ void direct_close(struct direct *d)
 	for (uint32_t h = 1; h <= REGION_HOSTS_MAX; h++)
 		close_home(&d->home[h]);
 	if (d->view)
-		unmap(d->view, sizeof(*d->view));
+		unmap(d->view, d->view_bytes);
 	d->view = NULL;
 }
 
@@ -177,7 +188,7 @@ static uint64_t verified(const struct direct_home *h, const char *part,
 			 struct clock *clock)
 {
 	uint64_t version = load(part, region_cache_word_offset(at->word));
-	bool lives = cache_ring_lives(load(part, REGION_CACHE_LIFE));
+	bool lives = life_lives(__atomic_load_n(h->life, __ATOMIC_SEQ_CST));
 	struct mono completed = clock->now(clock);
 	struct mono until = until_of(v, at->home);
 

@@ -18,7 +18,8 @@
 #include "src/util/clock.h"
 
 struct direct_home {
-	const char *part; /* VERSIONS, mapped; NULL: it is not there, or goes */
+	const char *part;     /* VERSIONS, mapped; NULL: it is not there, or goes */
+	const uint32_t *life; /* of its process: in the last page of the file */
 	size_t bytes;
 	uint32_t link;
 	uint32_t users;
@@ -26,6 +27,7 @@ struct direct_home {
 
 struct direct {
 	const struct cache_ring_view *view; /* NULL: not yet */
+	size_t view_bytes;
 	/* Of the view, as they were checked. */
 	struct hostset homes;
 	uint32_t words;

@@ -2,7 +2,7 @@
 # behind it. Position independent, so that shared objects can contain it.
 noinst_LIBRARIES += libresex-ring.a
 libresex_ring_a_SOURCES = \
-	include/resex/cache_ring.h \
+	include/resex/cache_ring.h include/resex/life_abi.h \
 	src/cache/place.c src/cache/place.h \
 	src/ring/connect.c src/ring/connect.h \
 	src/ring/direct.c src/ring/direct.h \

@@ -22,8 +22,8 @@
 #include "src/core/caps.h"
 #include "src/core/period.h"
 #include "src/core/resos.h"
+#include "src/core/span.h"
 #include "src/core/spsc.h"
-#include "src/core/usage.h"
 #include "src/core/window.h"
 #include "src/tick/loads.h"
 #include "src/tick/written.h"
@@ -153,6 +153,7 @@ struct snap_guest {
 	uint64_t cap_changes; /* applied since the guest joined */
 	struct mono cap_time; /* when the last was applied */
 	uint64_t unread_mtus; /* charged for send queues that could not be read */
+	struct span second;   /* of the last whole epochs, of one second or more together */
 	struct snap_latency latency;
 	struct window reports; /* whole latencies since the guest joined; see sampler_conf */
 };

@@ -66,6 +66,19 @@ void slot_learn(struct slot *sl, struct cap in_force)
 	sl->settled = false;
 }
 
+/* A cap is applied by another thread, maybe before the end of what was counted last. */
+void slot_count_capped(struct slot *sl, struct mono at)
+{
+	const struct cap own = sl->guest->own;
+
+	if (mono_sub(at, sl->capped_from) > 0) {
+		if (sl->capped)
+			sl->capped_ns += mono_sub(at, sl->capped_from);
+		sl->capped_from = at;
+	}
+	sl->capped = sl->applied.limited && (!own.limited || sl->applied.mpct < own.mpct);
+}
+
 /* The mailbox stays as it is: the actor may be reading it, and slot_join() looks at it. */
 static void slot_leave(struct sampler *s, uint32_t i)
 {
@@ -73,9 +86,10 @@ static void slot_leave(struct sampler *s, uint32_t i)
 	slot_bit_clear(&s->used, i);
 	memset(&s->slot[i], 0, sizeof(s->slot[i]));
 	memset(&s->latencies[i], 0, sizeof(s->latencies[i]));
+	memset(&s->second[i], 0, sizeof(s->second[i]));
 }
 
-static void slot_join(struct sampler *s, const struct set_guest *g)
+static void slot_join(struct sampler *s, const struct set_guest *g, struct mono now)
 {
 	struct slot *sl = &s->slot[g->slot];
 	const struct policy_inst *pi = s->set->policy;
@@ -85,6 +99,7 @@ static void slot_join(struct sampler *s, const struct set_guest *g)
 
 	memset(sl, 0, sizeof(*sl));
 	memset(&s->latencies[g->slot], 0, sizeof(s->latencies[0]));
+	memset(&s->second[g->slot], 0, sizeof(s->second[0]));
 	rc = resos_join(&s->ledger, g->slot, g->link, g->vcpus, g->weight);
 	if (rc) /* cannot happen: control hands over checked figures */
 		return;
@@ -95,6 +110,7 @@ static void slot_join(struct sampler *s, const struct set_guest *g)
 	sl->serial = mail_serial(mail);
 	sl->generation = mail_generation(atomic_load(&m->expect));
 	slot_learn(sl, g->own);
+	slot_count_capped(sl, now);
 	/*
 	 * The mailbox may still hold mail of the slot's former guest. If its
 	 * domain had the same id, that cap may reach this guest: send again.
@@ -107,7 +123,7 @@ static void slot_join(struct sampler *s, const struct set_guest *g)
 		       pi->ops->guest_size);
 }
 
-static void slot_update(struct sampler *s, const struct set_guest *g)
+static void slot_update(struct sampler *s, const struct set_guest *g, struct mono now)
 {
 	struct slot *sl = &s->slot[g->slot];
 
@@ -127,6 +143,7 @@ static void slot_update(struct sampler *s, const struct set_guest *g)
 		sl->looked = true;
 	}
 	sl->guest = g;
+	slot_count_capped(sl, now); /* g->own may be another */
 	sl->settled = false;
 	/*
 	 * This set has what the registry had when control built it: a later change is a new
@@ -203,9 +220,9 @@ void sampler_adopt(struct sampler *s, struct mono now)
 		const struct set_guest *g = &set->guest[i];
 
 		if (s->slot[g->slot].guest)
-			slot_update(s, g);
+			slot_update(s, g, now);
 		else
-			slot_join(s, g);
+			slot_join(s, g, now);
 	}
 	seat_guests(s);
 	/* After all have joined: guests that come together share the pool. */
@@ -262,6 +279,7 @@ static void snap_one(const struct sampler *s, const struct slot *sl, struct snap
 	g->cap_changes = sl->cap_changes;
 	g->cap_time = sl->cap_time;
 	g->unread_mtus = sl->unread.total;
+	g->second = s->second[g->slot].last;
 	g->latency = sl->latency;
 	if (s->keep_reports)
 		snap_reports(sl, &s->latencies[g->slot], &g->reports);

@@ -87,12 +87,23 @@ struct slot {
 	struct snap_latency latency;
 	struct usage past_usage; /* in epochs that ended */
 	struct spending past;
+
+	bool capped;		 /* since then, applied is below the guest's own cap */
+	struct mono capped_from; /* when capped_ns was brought up to date */
+	int64_t capped_ns;	 /* time under such a cap until then */
 };
 
 /* Of a slot, apart from it: each tick reads all slots, and only a few have latencies. */
 struct slot_latencies {
 	struct window second;  /* whole latencies of the second that is under way */
 	struct window reports; /* of those before it */
+};
+
+/* Apart from it for the same reason: read and written once an epoch. */
+struct slot_second {
+	uint64_t epoch;	   /* with which it began; 0: the guest has seen no epoch begin */
+	struct span begin; /* sums of the guest then */
+	struct span last;  /* what the one before it had */
 };
 
 /* A bit a slot. */
@@ -145,6 +156,7 @@ struct sampler {
 	struct slot_bits asked; /* slots whose mail waits for an answer, or whose event is owed */
 	struct slot slot[FLOW_GUESTS_MAX];
 	struct slot_latencies latencies[FLOW_GUESTS_MAX];
+	struct slot_second second[FLOW_GUESTS_MAX];
 	struct hv_dom dom[SAMPLER_DOMS_MAX];
 	int doms; /* entries of dom[], or the last list's -errno */
 	struct mono loads_due;
@@ -239,6 +251,9 @@ void sampler_loads(struct sampler *s, struct mono now);
 
 /* What is in force in a slot, when another than the actor says it. */
 void slot_learn(struct slot *sl, struct cap in_force);
+
+/* Count the time under a cap up to at. Called whenever applied, or the guest's own cap, changed. */
+void slot_count_capped(struct slot *sl, struct mono at);
 
 /* An event for control about a slot's guest. False: control is behind, the event is lost. */
 bool sampler_event(struct sampler *s, enum event_type type, const struct slot *sl, struct mono now,

@@ -173,7 +173,7 @@ void sampler_observe(struct sampler *s, struct mono now, const struct period_tic
 	if (s->guests) {
 		still_begin(s);
 		/* Scans bring into the cache what those after them read: here the first's. */
-		scan_prefetch(s->turn[0]->guest->scan);
+		scan_prefetch(s->turn[0]->guest->scan, t->elapsed_ns);
 	}
 	sampler_list_domains(s);
 	doms = (struct doms){ s->dom, s->dom + (s->doms > 0 ? s->doms : 0) };
@@ -190,7 +190,27 @@ static void report_empty(struct sampler *s, struct slot *sl, struct mono now,
 	}
 }
 
-static void end_epoch(struct slot *sl, const struct account *a)
+/*
+ * What was spent compares with what was allocated over whole epochs alone: a second is made of
+ * them, and a longer epoch is one.
+ */
+static void end_rates_second(struct sampler *s, struct slot *sl, struct mono now)
+{
+	struct slot_second *w = &s->second[sl->guest->slot];
+	uint64_t epochs = (uint64_t)((NS_PER_S + s->period.epoch_ns - 1) / s->period.epoch_ns);
+	struct span sums;
+
+	if (w->epoch && s->period.epoch - w->epoch < epochs)
+		return;
+	slot_count_capped(sl, now);
+	sums = span_sums(now.ns, &sl->past_usage, &sl->past, sl->capped_ns);
+	if (w->epoch)
+		w->last = span_between(&w->begin, &sums);
+	w->begin = sums;
+	w->epoch = s->period.epoch;
+}
+
+static void end_epoch(struct sampler *s, struct slot *sl, struct mono now, const struct account *a)
 {
 	const struct usage *u = &sl->seat->usage;
 
@@ -200,6 +220,7 @@ static void end_epoch(struct slot *sl, const struct account *a)
 	sl->epoch_usage.backlog = u->backlog;
 	sl->epoch_usage.queues = u->queues;
 	sl->empty_reported = false;
+	end_rates_second(s, sl, now);
 }
 
 void sampler_account(struct sampler *s, struct mono now, const struct period_tick *t)
@@ -221,7 +242,7 @@ void sampler_account(struct sampler *s, struct mono now, const struct period_tic
 			usage_add_idle(&sl->epoch_usage, u);
 		report_empty(s, sl, now, a);
 		if (t->new_epochs)
-			end_epoch(sl, a);
+			end_epoch(s, sl, now, a);
 	}
 	if (t->new_epochs)
 		resos_replenish(&s->ledger, s->period.epoch);
@@ -270,6 +291,7 @@ static void cap_applied(struct sampler *s, struct slot *sl, struct mono at, uint
 	sl->cap_time = at;
 	sl->cap_changes++;
 	sl->cap_errno = 0;
+	slot_count_capped(sl, at);
 	resos_set_rate(&s->ledger, sl->guest->slot, sl->rate_wanted);
 	sampler_event(s, EVENT_CAP, sl, at, percent, s->plan.guest[sl->guest->slot].reason, before);
 }
@@ -299,6 +321,7 @@ static void report_foreign(struct sampler *s, struct slot *sl, struct mono now)
 static void cap_foreign(struct slot *sl, struct mono at, uint16_t percent)
 {
 	slot_learn(sl, cap_from_percent(percent));
+	slot_count_capped(sl, at);
 	sl->cap_time = at;
 	sl->foreign = true;
 	sl->foreign_reported = false;

@@ -245,6 +245,12 @@ static inline bool front_part_needed(enum transport_part part)
 	return part == TRANSPORT_TABLE || part == TRANSPORT_WORDS;
 }
 
+/* May the owner give its memory by descriptor? */
+static inline bool front_part_given(enum transport_part part)
+{
+	return part == TRANSPORT_LOAD;
+}
+
 /* The most bytes that this part may have. */
 static inline uint32_t front_part_max(enum transport_part part)
 {

@@ -2,12 +2,14 @@
 # link it need $(NETTLE_LIBS), and with verbs $(RDMACM_LIBS) $(VERBS_LIBS), behind it.
 noinst_LIBRARIES += libtransport.a
 libtransport_a_SOURCES = \
+	include/resex/life_abi.h \
 	src/transport/backends.c \
 	src/transport/front/front.h \
 	src/transport/front/hello.c src/transport/front/hello.h \
 	src/transport/shm/shm.h \
 	src/transport/shm/call.c \
 	src/transport/shm/exec.c \
+	src/transport/shm/life.c src/transport/shm/life.h \
 	src/transport/shm/region.c \
 	src/transport/shm/serve.c \
 	src/transport/shm/socket.c \

@@ -26,9 +26,15 @@
  * domain a peer), "shm" (hosts are processes of one machine; faults can be injected) and
  * "tcp" (two-sided: the peer's process answers).
  *
- * A handle is used by one thread at a time. Only open and close block. Functions return 0, a
- * count, or -errno. Time is an argument (of util/clock.h, real or simulated; the same clock
- * for all calls of a handle).
+ * The memory of a host that has died is never read as that of its next life. Over tcp and verbs its
+ * end is the end of what answers. Over shm its memory outlives it. So a word that the kernel marks
+ * is looked at behind each READ (resex/life_abi.h): if the host was dead then, the READ is LOST,
+ * and its link ends.
+ *
+ * A handle is used by one thread at a time. A member's is closed by the thread that opened it; if
+ * that thread ends before, peers over shm take the host for dead. Only open and close block.
+ * Functions return 0, a count, or -errno. Time is an argument (of util/clock.h, real or simulated;
+ * the same clock for all calls of a handle).
  */
 #ifndef RESEX_TRANSPORT_H
 #define RESEX_TRANSPORT_H
@@ -182,7 +188,7 @@ struct transport_conf {
 	uint16_t port;
 	size_t bytes[TRANSPORT_PARTS]; /* table and words: > 0; of a client all are 0 */
 	/*
-	 * 0: the transport allocates the part. Of an optional part: a descriptor, open for reading
+	 * 0: the transport allocates the part. Of the part LOAD: a descriptor, open for reading
 	 * and writing, of the memory to serve: a file of memfd_create, which is then sealed against
 	 * changes of its size, or a device whose mappings are all of the same memory. What any
 	 * process writes to that memory, peers READ; peers cannot write there. It is mapped at
@@ -228,7 +234,8 @@ struct transport_backend {
 	/*
 	 * Serve the region and listen. -EINVAL: conf out of range; -EADDRINUSE: the address
 	 * is in use; -ENODEV: there is no device (verbs); -EOPNOTSUPP: the device has no
-	 * atomics; -EBADF: a descriptor of conf.fd cannot serve its part; -EACCES; -ENOMEM. text:
+	 * atomics; -EBADF: a descriptor of conf.fd cannot serve its part; -EACCES; -ENOMEM. shm:
+	 * also those of set_robust_list(2). text:
 	 * one sentence for people.
 	 */
 	int (*open)(struct transport **t, const struct transport_conf *c, struct mono now,
@@ -269,10 +276,11 @@ int transport_remove(struct transport *t, uint16_t host, struct mono now);
 uint32_t transport_link(const struct transport *t, uint16_t host);
 /*
  * A descriptor of the part VERSIONS of the host on the link that is up, for another process of this
- * machine: it can be mapped for reading alone, and keeps its size. The caller closes it. What is
- * read there is what a READ would give, as long as the host's process lives: the memory outlives
- * it. -EOPNOTSUPP: all backends but shm; -ENOTCONN: no link; -ERANGE: the host has no such part;
- * -EMFILE, -ENFILE.
+ * machine: it can be mapped for reading alone, and keeps its size. The caller closes it. Behind the
+ * part there is one page more, which begins with the word of resex/life_abi.h. What is read in the
+ * part is what a READ would give, if that word, read after it, says that the host's process lives:
+ * the memory outlives it. -EOPNOTSUPP: all backends but shm; -ENOTCONN: no link; -ERANGE: the host
+ * has no such part; -EMFILE, -ENFILE.
  */
 int transport_share(const struct transport *t, uint16_t host, int *fd);
 

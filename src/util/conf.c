@@ -45,6 +45,7 @@ __attribute__((format(printf, 5, 0))) static void error_at(struct conf_error *e,
 
 	e->line = line;
 	e->column = column;
+	e->unknown_key = 0;
 	e->exit = RESEX_BAD_CONFIG;
 	/* The form of compilers, so that editors can jump to the place. */
 	if (line)
@@ -348,8 +349,9 @@ static int fail_unknown(const struct conf_doc *d, const char *path, const char *
 	conf_line_column(d->text, conf_find(d->text, d->len, at ? at : path, at != NULL), &line,
 			 &column);
 	free(at);
-	return fail_at(-EINVAL, e, d->file, line, column, "unknown key \"%.*s\": %s", KEY_MAX, name,
-		       want);
+	fail_at(-EINVAL, e, d->file, line, column, "unknown key \"%.*s\": %s", KEY_MAX, name, want);
+	e->unknown_key = 1;
+	return -EINVAL;
 }
 
 static int fail_value(const struct conf_doc *d, const char *path, const struct conf_key *k,

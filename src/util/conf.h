@@ -28,6 +28,7 @@ enum { CONF_ERROR_MAX = 512, CONF_BYTES_MAX = 1 << 20 };
 struct conf_error {
 	char text[CONF_ERROR_MAX];
 	int line, column;
+	int unknown_key;      /* 1: the error is a key that is not known */
 	enum resex_exit exit; /* what a program that ends with this error exits with */
 };
 
@@ -60,6 +61,7 @@ enum conf_type {
 	CONF_BOOL,     /* bool */
 	CONF_UINT,     /* uint64_t: integer within min..max */
 	CONF_STRING,   /* char[max + 1]: min..max bytes, no control characters */
+	CONF_PATH,     /* as CONF_STRING: a whole path, from "/" on; empty, if min is 0 */
 	CONF_ENUM,     /* uint32_t: index into names[] */
 	CONF_DURATION, /* int64_t ns: digits and ns, us, ms or s, as "10ms"; min..max */
 	/*

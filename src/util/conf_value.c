@@ -117,6 +117,14 @@ static int read_string(const struct conf_key *k, const json_t *v, const char **o
 	return 0;
 }
 
+/* A relative path would hang on the folder in which each program was started. */
+static int read_path(const struct conf_key *k, const json_t *v, const char **out)
+{
+	int rc = read_string(k, v, out);
+
+	return rc || !**out || **out == '/' ? rc : -EINVAL;
+}
+
 static int read_enum(const struct conf_key *k, const json_t *v, uint64_t *out)
 {
 	const char *s = json_string_value(v);
@@ -164,6 +172,8 @@ int conf_read(const struct conf_key *k, const json_t *v, struct conf_value *out)
 		return read_number(k, NULL, true, v, &out->u);
 	case CONF_STRING:
 		return read_string(k, v, &out->s);
+	case CONF_PATH:
+		return read_path(k, v, &out->s);
 	case CONF_ENUM:
 		return read_enum(k, v, &out->u);
 	case CONF_DURATION:
@@ -190,6 +200,7 @@ void conf_store(const struct conf_key *k, const struct conf_value *v, void *out)
 		memcpy(at, &b, sizeof(b));
 		break;
 	case CONF_STRING:
+	case CONF_PATH:
 		memset(at, 0, k->max + 1);
 		memcpy(at, v->s, strlen(v->s));
 		break;
@@ -268,6 +279,12 @@ void conf_want(const struct conf_key *k, char *buf, size_t size)
 			 "write a string of %" PRIu64 " to %" PRIu64
 			 " bytes without control characters",
 			 k->min, k->max);
+		break;
+	case CONF_PATH:
+		snprintf(buf, size,
+			 "write a whole path, which begins with /, of at most %" PRIu64
+			 " bytes without control characters",
+			 k->max);
 		break;
 	case CONF_ENUM:
 		snprintf(buf, size, "write one of");

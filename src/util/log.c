@@ -10,10 +10,17 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#define JOURNAL_SOCKET "/run/systemd/journal/socket"
 
 enum {
 	LOG_TEXT_MAX = 1024,		 /* of a message, before escaping */
@@ -21,9 +28,26 @@ enum {
 	LOG_HEAD_MAX = 128,		 /* "<N>program: " */
 };
 
+/*
+ * Is stderr the journal's? The variable alone says nothing: programs that a service starts
+ * inherit it, and may write elsewhere.
+ */
+static bool is_journal(int fd)
+{
+	const char *named = getenv("JOURNAL_STREAM");
+	char own[64];
+	struct stat st;
+
+	if (!named || fstat(fd, &st))
+		return false;
+	snprintf(own, sizeof(own), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	return !strcmp(named, own);
+}
+
 void log_init(struct log *l, const char *program, enum log_level level)
 {
-	*l = (struct log){ program, level, STDERR_FILENO, getenv("JOURNAL_STREAM") != NULL };
+	*l = (struct log){ program, level, STDERR_FILENO,
+			   is_journal(STDERR_FILENO) ? JOURNAL_SOCKET : NULL };
 }
 
 /* Is b, between prev and next, (part of) a control character: C0, DEL, C1 as UTF-8 or raw? */
@@ -36,7 +60,7 @@ static bool is_control(unsigned char prev, unsigned char b, unsigned char next)
 	return b >= 0x80 && b < 0xa0 && (prev < 0x80 || prev == 0xc2);
 }
 
-/* dst holds 4 bytes for each of src, which ends with a NUL. Returns the bytes written. */
+/* dst holds 4 bytes for each of src. Returns the bytes written. */
 static size_t escape_controls(char *dst, const char *src, size_t len)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -44,7 +68,8 @@ static size_t escape_controls(char *dst, const char *src, size_t len)
 	size_t n = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		unsigned char b = (unsigned char)src[i], next = (unsigned char)src[i + 1];
+		unsigned char b = (unsigned char)src[i];
+		unsigned char next = i + 1 < len ? (unsigned char)src[i + 1] : 0;
 
 		if (is_control(prev, b, next)) {
 			dst[n++] = '\\';
@@ -70,12 +95,32 @@ static size_t bytes_written(int ret, size_t size)
 	return (size_t)ret < size ? (size_t)ret : size - 1;
 }
 
+/* One line; an error here cannot be reported anywhere. */
+static void write_line(const struct log *l, enum log_level level, const char *text, size_t len)
+{
+	char line[LOG_HEAD_MAX + LOG_LINE_MAX + 1];
+	ssize_t done;
+	size_t n;
+	int ret;
+
+	/* The journal removes "<N>" and files the line under that priority. */
+	if (l->journal)
+		ret = snprintf(line, LOG_HEAD_MAX, "<%d>", (int)level);
+	else
+		ret = snprintf(line, LOG_HEAD_MAX, "%s: ", l->program);
+	n = bytes_written(ret, LOG_HEAD_MAX);
+	n += escape_controls(line + n, text, len);
+	line[n++] = '\n';
+	do {
+		done = write(l->fd, line, n);
+	} while (done < 0 && errno == EINTR);
+}
+
 void log_msg(const struct log *l, enum log_level level, const char *fmt, ...)
 {
-	char text[LOG_TEXT_MAX], line[LOG_HEAD_MAX + LOG_LINE_MAX + 1];
-	int saved = errno, ret;
-	size_t n, len;
-	ssize_t done;
+	char text[LOG_TEXT_MAX];
+	int saved = errno;
+	size_t len;
 	va_list ap;
 
 	if (level > l->level)
@@ -84,18 +129,63 @@ void log_msg(const struct log *l, enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	len = bytes_written(vsnprintf(text, sizeof(text), fmt, ap), sizeof(text));
 	va_end(ap);
-	/* The journal removes "<N>" and files the line under that priority. */
-	if (l->prefix)
-		ret = snprintf(line, LOG_HEAD_MAX, "<%d>%s: ", (int)level, l->program);
-	else
-		ret = snprintf(line, LOG_HEAD_MAX, "%s: ", l->program);
-	n = bytes_written(ret, LOG_HEAD_MAX);
-	n += escape_controls(line + n, text, len);
-	line[n++] = '\n';
+	write_line(l, level, text, len);
+	errno = saved;
+}
 
-	/* An error here cannot be reported anywhere. */
-	do {
-		done = write(l->fd, line, n);
-	} while (done < 0 && errno == EINTR);
+/* "NAME=value", of which no byte can end the line and begin another field. Returns its end. */
+static char *add_field(char *at, const char *name, const char *value)
+{
+	size_t len;
+
+	if (!value || !value[0])
+		return at;
+	len = strlen(value) < LOG_TEXT_MAX ? strlen(value) : LOG_TEXT_MAX - 1;
+	at = stpcpy(at, name);
+	*at++ = '=';
+	at += escape_controls(at, value, len);
+	*at++ = '\n';
+	return at;
+}
+
+/* Without waiting: a journal that hangs must not stop us. False: it took nothing. */
+static bool send_to_journal(const char *path, const char *fields, size_t len)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool sent;
+
+	if (fd < 0)
+		return false;
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
+	sent = sendto(fd, fields, len, MSG_NOSIGNAL, (struct sockaddr *)&a, sizeof(a)) >= 0;
+	close(fd);
+	return sent;
+}
+
+void log_event(const struct log *l, enum log_level level, const struct log_fields *f,
+	       const char *text)
+{
+	enum { FIELDS = 6 };
+	char fields[FIELDS * (LOG_HEAD_MAX + LOG_LINE_MAX)], message[LOG_TEXT_MAX];
+	const char priority[] = { (char)('0' + level), 0 };
+	int saved = errno;
+	size_t len;
+	char *at;
+
+	if (level > l->level)
+		return;
+	len = bytes_written(snprintf(message, sizeof(message), "%s%s%s: %s", f->event,
+				     f->guest && f->guest[0] ? " " : "", f->guest ? f->guest : "",
+				     text),
+			    sizeof(message));
+	at = add_field(fields, "MESSAGE", message);
+	at = add_field(at, "PRIORITY", priority);
+	at = add_field(at, "SYSLOG_IDENTIFIER", l->program);
+	at = add_field(at, "EVENT", f->event);
+	at = add_field(at, "GUEST", f->guest);
+	at = add_field(at, "MESSAGE_ID", f->message_id);
+	if (!l->journal || !send_to_journal(l->journal, fields, (size_t)(at - fields)))
+		write_line(l, level, message, len);
 	errno = saved;
 }

@@ -4,7 +4,7 @@ EXTRA_DIST += src/vmod/vmod_resex.vcc src/vmod/vmod_resex.vsc
 if VARNISH
 vmod_PROGRAMS = libvmod_resex.so
 libvmod_resex_so_SOURCES = \
-	include/resex/cache_ring.h \
+	include/resex/cache_ring.h include/resex/life_abi.h \
 	src/cache/place.c src/cache/place.h \
 	src/ring/connect.c src/ring/connect.h \
 	src/ring/direct.c src/ring/direct.h \

@@ -45,7 +45,7 @@ struct result {
 static const uint32_t guests_of[] = { 1, 4, 16, 64, 256 }, queues_of[] = { 0, 1, 4, 16, 64 };
 enum { SIZES = sizeof(guests_of) / sizeof(guests_of[0]), OF_4_QUEUES = 2, OF_16_GUESTS = 2 };
 
-/* Medians of a row in us; tick 0: it was not measured. */
+/* Means of a row in us. */
 struct row {
 	double tick, raw;
 };
@@ -59,6 +59,7 @@ struct output {
 	char load[16]; /* "": all */
 	/* Of the tick without guests, by regime: this build's, the other's. */
 	struct figures empty[REGIMES], empty_other[REGIMES];
+	double empty_raw[REGIMES];		      /* mean, us */
 	struct row row[REGIMES][LOADS][SIZES][SIZES]; /* by guests, queues */
 };
 
@@ -263,8 +264,8 @@ static void keep_row(struct output *o, const struct size *z, enum regime regime,
 	for (int g = 0; g < SIZES && !z->pages; g++)
 		for (int q = 0; q < SIZES; q++)
 			if (guests_of[g] == z->guests && queues_of[q] == z->queues)
-				o->row[regime][z->load][g][q] = (struct row){ r->tick.median_us,
-									      r->raw.median_us };
+				o->row[regime][z->load][g][q] = (struct row){ r->tick.mean_us,
+									      r->raw.mean_us };
 }
 
 /* A row in a regime. Sides take turns of TURN rounds. */
@@ -283,6 +284,7 @@ static void measure(struct output *o, struct side *side, int sides, const struct
 	r[0].lines = tick_host_lines(side[0].h);
 	if (!z->guests) {
 		o->empty[regime] = r[0].tick;
+		o->empty_raw[regime] = r[0].raw.mean_us;
 		o->empty_other[regime] = r[sides - 1].tick;
 	}
 	keep_row(o, z, regime, &r[0]);
@@ -367,62 +369,108 @@ static void costs(struct output *o)
 
 /* --- growth ---------------------------------------------------------------------- */
 
-/* Of a guest, by the number of guests: each with 4 queue pairs. */
-static struct row of_guest(const struct output *o, enum regime regime, enum load load, int i)
-{
-	const struct row *r = &o->row[regime][load][i][OF_4_QUEUES];
+/*
+ * Cost as a line over the number of guests, or of queue pairs: a fixed part, which is not below 0,
+ * and one for each. The clock reads 10 ns: means, not medians.
+ */
+struct line {
+	double first, each;
+	double of[SIZES]; /* measured, as a part of what the line says */
+};
 
-	return (struct row){ (r->tick - o->empty[regime].median_us) / guests_of[i],
-			     r->raw / guests_of[i] };
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
 }
 
-/* Of a queue pair, by their number: of 16 guests, without what the guests themselves cost. */
-static struct row of_queue(const struct output *o, enum regime regime, enum load load, int i)
+/*
+ * The line whose relative deviations have the least sum of squares. Each cost is a difference of
+ * two ticks: one below a quarter of what was taken off weighs no more than that.
+ */
+static struct line line_of(const double *n, const double *cost, double base, int sizes)
 {
-	const struct row *r = &o->row[regime][load][OF_16_GUESTS][i];
-	const struct row *none = &o->row[regime][LOAD_IDLE][OF_16_GUESTS][0];
-	double rings = 16 * queues_of[i];
+	double w = 0, wn = 0, wnn = 0, c = 0, cn = 0;
+	struct line l;
 
-	return (struct row){ (r->tick - none->tick) / rings, (r->raw - none->raw) / rings };
+	for (int i = 0; i < sizes; i++) {
+		double root = 1 / larger(cost[i], base / 4), weight = root * root;
+
+		w += weight;
+		wn += weight * n[i];
+		wnn += weight * n[i] * n[i];
+		c += weight * cost[i];
+		cn += weight * cost[i] * n[i];
+	}
+	l.first = larger((c * wnn - cn * wn) / (w * wnn - wn * wn), 0);
+	l.each = (cn - l.first * wn) / wnn;
+	for (int i = 0; i < sizes; i++)
+		l.of[i] = cost[i] / (l.first + l.each * n[i]);
+	return l;
 }
 
+static void print_line(const struct output *o, const char *what, const struct line *l, int sizes)
+{
+	if (o->json)
+		printf(", \"%s\": {\"fixed_us\": %.4f, \"each_us\": %.4f, \"of_line\": [", what,
+		       l->first, l->each);
+	else
+		printf(" %8.3f %8.4f ", l->first, l->each);
+	for (int i = 0; i < sizes; i++)
+		printf(o->json ? "%s%.3f" : "%s%6.2f", i && o->json ? ", " : "", l->of[i]);
+	printf(o->json ? "]}" : sizes < SIZES ? "       |" : " |");
+}
+
+/*
+ * Guests with 4 queue pairs each, over the empty tick; or the queue pairs of 16 guests, over these
+ * guests with none.
+ */
 static void print_growth(struct output *o, bool queues, enum load load, enum regime regime)
 {
-	/* Queues begin at 1. The middle sizes: 16 guests; 4 and 16 queues. */
-	int from = queues;
-	struct row of[SIZES] = { { 0 } }, middle;
+	const struct row none = { o->row[regime][LOAD_IDLE][OF_16_GUESTS][0].tick,
+				  o->row[regime][LOAD_IDLE][OF_16_GUESTS][0].raw };
+	const struct row base =
+		queues ? none : (struct row){ o->empty[regime].mean_us, o->empty_raw[regime] };
+	double n[SIZES], tick[SIZES], raw[SIZES];
+	struct line of_tick, of_raw;
+	int sizes = 0;
 
-	for (int i = from; i < SIZES; i++)
-		of[i] = queues ? of_queue(o, regime, load, i) : of_guest(o, regime, load, i);
-	middle = of[2];
-	if (queues)
-		middle = (struct row){ (of[2].tick + of[3].tick) / 2, (of[2].raw + of[3].raw) / 2 };
+	for (int i = queues; i < SIZES; i++, sizes++) { /* queues begin at 1 */
+		const struct row *r = queues ? &o->row[regime][load][OF_16_GUESTS][i]
+					     : &o->row[regime][load][i][OF_4_QUEUES];
+
+		n[sizes] = queues ? 16 * queues_of[i] : guests_of[i];
+		tick[sizes] = r->tick - base.tick;
+		raw[sizes] = r->raw - base.raw;
+	}
+	of_tick = line_of(n, tick, base.tick, sizes);
+	of_raw = line_of(n, raw, base.raw, sizes);
 	if (o->json)
-		printf("%s\n  {\"of\": \"%s\", \"load\": \"%s\", \"regime\": \"%s\", "
-		       "\"middle_us\": %.4f, \"tick\": [",
+		printf("%s\n  {\"of\": \"%s\", \"load\": \"%s\", \"regime\": \"%s\"",
 		       o->any ? "," : "", queues ? "queues" : "guests", load_name[load],
-		       regime_name[regime], middle.tick);
+		       regime_name[regime]);
 	else
-		printf("%-6s %-6s %-4s %9.3f ", queues ? "queue" : "guest", load_name[load],
-		       regime_name[regime], middle.tick);
-	for (int i = from; i < SIZES; i++)
-		printf(o->json ? "%s%.3f" : "%s%6.2f", i > from ? o->json ? ", " : " " : "",
-		       of[i].tick / middle.tick);
-	printf(o->json ? "], \"raw\": [" : queues ? "          |" : "   |");
-	for (int i = from; i < SIZES; i++)
-		printf(o->json ? "%s%.3f" : "%s%6.2f", i > from ? o->json ? ", " : " " : "",
-		       of[i].raw / middle.raw);
-	printf(o->json ? "]}" : "\n");
+		printf("%-6s %-6s %-4s", queues ? "queue" : "guest", load_name[load],
+		       regime_name[regime]);
+	print_line(o, "tick", &of_tick, sizes);
+	print_line(o, "raw", &of_raw, sizes);
+	printf(o->json ? "}" : "\n");
 	o->any = true;
 }
 
 static void growth(struct output *o)
 {
 	if (!o->json)
-		printf("\nGrowth: what a guest with 4 queue pairs costs among 1, 4, 16, 64, 256 of "
-		       "them, beside one of 16 (in\nus); and a queue pair of 16 guests with 1, 4, "
-		       "16, 64 each, beside those of 4 and 16. After |: the same\nof the raw pass: "
-		       "what the machine's memory does. Medians.\n\n");
+		printf("\nGrowth: the cost of 1, 4, 16, 64, 256 guests with 4 queue pairs each, "
+		       "over "
+		       "the empty tick, and of 1, 4,\n16, 64 queue pairs of each of 16 guests, "
+		       "over "
+		       "guests without any. us: the fixed part and that of each,\nof the line that "
+		       "fits best; then each size's cost as a part of what this line says: it "
+		       "grows "
+		       "linearly\nwhere these are near 1. After |: the same of the raw pass: what "
+		       "the "
+		       "machine's memory does. The fixed part\nis mostly the wait for the first "
+		       "lines; those after them come meanwhile. Means.\n\n");
 	o->any = false;
 	for (int queues = 0; queues < 2; queues++)
 		for (enum load load = LOAD_IDLE; load <= LOAD_BUSY; load++)

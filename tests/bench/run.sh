@@ -146,6 +146,7 @@ beats() (
 		  { "name": "reader", "number": 9, "role": "client" } ] }
 		END
 		[ "$host" != reader ] || continue
+		mkdir -p "$dir/$host.state"
 		cat >"$dir/$host.json" <<-END
 		{ "links": [ { "name": "sim0", "rate": "1GiB/s" } ], "lock_memory": false, "socket": "$dir/$host.sock",
 		 "state_dir": "$dir/$host.state", "lock_file": "$dir/$host.lock", "cluster_file": "$dir/$host.cluster" }

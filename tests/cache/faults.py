@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """faults: a cache of 3 application servers, 2 proxies and PostgreSQL serves no stale page, whatever fails.
 
-usage: faults.py BUILD [--deep] [--seed N] [-j] [--only TEXT] [--each N] [--list] [--part NAME]
+usage: faults.py BUILD [--deep] [--seed N] [-j] [--only TEXT] [--each N] [--list] [--part NAME] [--state FILE]
 
 Clients read and change pages without end, and each reply is checked; meanwhile faults are made: kinds.py has them. Their
 schedule hangs on the seed alone, which is printed. Then the faults end, and all must be well again within a bound.
 --only: kinds with this text; --each: so many of each kind; --list prints the schedules; --part: rounds, writes or bounds
-alone. Exit: 0, 1, or 77 when something is not there (1 when CI=true)."""
+alone. --state: what the rounds have shown is kept in FILE, and a later run with it goes on after them. Exit: 0, 1, or 77 when something is not there (1 when CI=true)."""
 import argparse
 import collections
 import itertools
@@ -274,7 +274,7 @@ class Test:
     def more(self):
         """--deep: until there are enough replies and updates."""
         i = ROUNDS
-        while self.o.deep and not (self.o.each or self.o.only or self.o.rounds) and i < 3 * ROUNDS and (
+        while self.o.deep and not (self.o.each or self.o.only or self.o.rounds) and i < 4 * ROUNDS and (
                 self.sum["replies"] < 10 ** 7 or self.sum["updates"] < 10 ** 5):
             yield self.row(i)
             i += 1
@@ -288,9 +288,37 @@ class Test:
         for k in ("replies", "hits", "updates", "updates_undone", "updates_unknown", "errors") + RULES:
             self.sum[k] += r[k]
         self.well.append(r["well_s"])
+        self.save()
+
+    # --- the state of a run that takes hours
+
+    def kept(self):
+        return {"counts": self.counts, "missed": self.missed, "sum": self.sum}
+
+    def save(self):
+        if not self.o.state:
+            return
+        with open(self.o.state + ".new", "w") as f:
+            json.dump(dict(self.kept(), seed=self.seed, well=self.well, variants=[[*kv, n] for kv, n in self.variants.items()]), f)
+        os.rename(self.o.state + ".new", self.o.state)
+
+    def restore(self):
+        if not self.o.state or not os.path.exists(self.o.state):
+            return
+        with open(self.o.state) as f:
+            state = json.load(f)
+        if state["seed"] != self.seed:
+            raise Failed("%s is of seed %d: give that, or another file" % (self.o.state, state["seed"]))
+        for name, counter in self.kept().items():
+            counter.update(state[name])
+        self.variants.update({(kind, variant): n for kind, variant, n in state["variants"]})
+        self.well = state["well"]
+        say("%d rounds are of an earlier run: %d replies, %d updates" % (len(self.well), self.sum["replies"], self.sum["updates"]))
 
     def run_rounds(self):
-        for i, (name, transport, lists, faults, lanes) in enumerate(itertools.chain(self.plan(), self.more())):
+        self.restore()
+        rows = itertools.chain(self.plan(), self.more())
+        for i, (name, transport, lists, faults, lanes) in itertools.islice(enumerate(rows), len(self.well), None):
             round_ = Round(self, name, transport, lists, faults, lanes, memory="256m" if lists else "2m")
             r = round_.run(log=i == 0)
             self.add(round_, r)
@@ -321,7 +349,7 @@ class Test:
             shutil.rmtree(b.w.top, ignore_errors=True)
 
     def table(self):
-        floor = 0 if self.o.only or self.o.each else 100 if self.o.deep else 3
+        floor = 0 if self.o.only or self.o.each or self.o.rounds else 100 if self.o.deep else 3
         for k in KINDS:
             if self.kinds() and k not in self.kinds():
                 continue
@@ -348,6 +376,7 @@ def options():
     p.add_argument("--part", default="")
     p.add_argument("--rounds", type=int, default=None, help="only the first so many")
     p.add_argument("--break", dest="broken", default="", help="FROM|TO: change the check of an update (breaks.py)")
+    p.add_argument("--state", default="")
     p.add_argument("--keep", action="store_true")
     p.add_argument("-j", dest="json", action="store_true")
     o = p.parse_args()

@@ -402,6 +402,9 @@ def twin(x, f, h):
     else:
         os.mkdir(top + "/state")
     same = f.variant == "same machine" or x.w.transport == "shm"
+    # Until it serves, the number is free on its machine: the other one would rightly take it.
+    if same and not x.await_member(h):
+        return False
     with open(h.dir + "/cluster.json") as c:
         cluster = json.load(c)
     for row in cluster["hosts"]:

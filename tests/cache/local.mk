@@ -9,8 +9,8 @@ TESTS += tests/cache/varnish.py
 PLANTED += tests/cache/varnish_planted.sh
 endif
 # tests/cache: the checker of replies, in two languages; the auction and its clients.
-TESTS += tests/cache/base.py tests/cache/tags.py tests/cache/test_check.py
-EXTRA_DIST += tests/cache/base.py tests/cache/check.py tests/cache/histories.py tests/cache/rig.py \
+TESTS += tests/cache/base.py tests/cache/doubt.py tests/cache/tags.py tests/cache/test_check.py
+EXTRA_DIST += tests/cache/base.py tests/cache/check.py tests/cache/doubt.py tests/cache/histories.py tests/cache/rig.py \
 	tests/cache/tags.py tests/cache/test_check.py
 CLEANFILES += test_check.log
 

@@ -33,6 +33,7 @@ resex() { "$dir/resex" -s "$dir/sock" "$@"; }
 resexd() { "$dir/resexd" --hv sim -c "$dir/c.json" "$@"; }
 
 config() { # [MEMBERS]: the daemon's configuration, with further members
+	mkdir -p "$dir/state"
 	cat >"$dir/c.json" <<-END
 	{ "links": [ { "name": "sim0", "rate": "1GiB/s", "profile": "paper-2011" } ], "lock_memory": false,
 	 "socket": "$dir/sock", "state_dir": "$dir/state", "lock_file": "$dir/lock"${1:+, }${1-} }
@@ -96,8 +97,9 @@ good 'resexd --help' '^  -c, --config FILE' "$dir/resexd" --help
 good 'resexd --version' '^resexd [0-9]' "$dir/resexd" --version
 good 'resexd --check' 'c.json: good: policy freemarket, 1 link' resexd --check
 good 'nothing to restore' 'no caps to restore' resexd --restore-caps
-fails 2 resexd 'sets caps: give one of them' resexd --check --restore-caps
-fails 2 resexd 'sets caps: give one of them' resexd -RC
+fails 2 resexd 'are different things to do: give one of them' resexd --check --restore-caps
+fails 2 resexd 'are different things to do: give one of them' resexd --observe --restore-caps
+fails 2 resexd 'are different things to do: give one of them' resexd -RC
 
 for option in --help --version; do
 	for program in resex resexd resex-agent; do
@@ -171,7 +173,7 @@ fails 2 resexd 'unexpected argument "now": see resexd --help' resexd --check now
 # Each way to give an option its value.
 good 'resexd --config=FILE --hv=sim' 'c.json: good' "$dir/resexd" --check --hv=sim --config="$dir/c.json"
 good 'resexd -cFILE -Hsim' 'c.json: good' "$dir/resexd" -C -Hsim -c"$dir/c.json"
-good 'resexd -COcFILE' 'c.json: good' "$dir/resexd" -COc "$dir/c.json"
+good 'resexd -CfcFILE' 'c.json: good' "$dir/resexd" -Cfc "$dir/c.json"
 good 'resexd --conf FILE, a prefix' 'c.json: good' "$dir/resexd" --check --conf "$dir/c.json"
 fails 2 resexd 'no hypervisor "kvm"' "$dir/resexd" -c "$dir/c.json" --hv kvm
 
@@ -184,8 +186,16 @@ fails 4 resexd "$dir/bad.json:[12]:[0-9]+: " "$dir/resexd" --check -c "$dir/bad.
 printf '{ "policy": "a\\u0000b" }\n' >"$dir/bad.json"
 fails 4 resexd '1:[0-9]+: a string contains a NUL character: remove it' "$dir/resexd" --check -c "$dir/bad.json"
 config '"policy": "none"'
-fails 5 resexd 'no policy "none"' resexd --check
-fails 5 resexd 'no policy "none"' resexd
+fails 5 resexd 'c.json:2:[0-9]+: there is no policy "none": use null' resexd --check
+fails 5 resexd 'c.json:2:[0-9]+: there is no policy "none"' resexd
+# Only the standard directories are made: another one is a typing error.
+config
+sed 's|/state"|/sttae/a"|' "$dir/c.json" >"$dir/d.json"
+fails 4 resexd "directory $dir/sttae/a cannot be used: No such file or directory: make it, or correct" "$dir/resexd" --check -c "$dir/d.json"
+fails 4 resexd "directory $dir/sttae/a cannot be used" "$dir/resexd" --hv sim -c "$dir/d.json"
+that 'the directory was not made' not test -e "$dir/sttae"
+sed "s|$dir/sock|sock|" "$dir/c.json" >"$dir/d.json"
+fails 4 resexd 'socket is "sock": write a whole path, which begins with /' "$dir/resexd" --check -c "$dir/d.json"
 config "\"policy_file\": \"$dir/none.json\""
 fails 4 resexd "$dir/none.json: " resexd --check
 fails 4 resexd "$dir/none.json: " resexd
@@ -209,7 +219,6 @@ damaged() { # PATTERN
 		grep -q "$pattern" "$dir/err" || bad "no $pattern in its errors"
 	done
 }
-mkdir -p "$dir/state"
 printf '{ "guests": [] }\n' >"$dir/state/caps.json"
 fails 4 resexd 'on xen, and this is sim' resexd
 fails 4 resexd 'on xen, and this is sim' resexd --restore-caps
@@ -227,7 +236,7 @@ start
 that 'resexd starts, and keeps the damaged file' cmp "$dir/state/caps.json.bad" "$dir/kept"
 that 'it names the caps in force' grep -q 'guest bulk: cap 0 is in force' "$dir/log"
 stop TERM 0
-rm -r "$dir/state"
+rm -r "$dir/state"/*
 
 run 'resexd where there is no Xen' "$dir/resexd" -c "$dir/c.json"
 if [ "$code" -eq 2 ] && grep -q 'no hypervisor "xen" here' "$dir/err"; then
@@ -346,7 +355,7 @@ fails 6 resex 'weight is "-1": ' resex guest-set bulk weight=-1
 fails 6 resex 'exempt is "yes": write true or false' resex guest-set bulk exempt=yes
 fails 6 resex 'base is "5": write a duration|base is 5: write a duration' resex guest-set bulk sla.base=5
 fails 6 resex 'key "base_io" is missing' resex guest-set bulk sla.base=5us
-fails 6 resex 'unknown key "colour": known here are' resex guest-set bulk colour=red
+fails 2 resex 'unknown key "colour": known here are' resex guest-set bulk colour=red
 fails 6 resex 'unknown link "ib7" \(configured: ' resex guest-set bulk link=ib7
 fails 2 resex 'at most' resex pause bulk server
 fails 3 resex 'no guest "nobody"' resex pause nobody
@@ -431,6 +440,7 @@ fails 11 resexd 'another resexd runs \(process [0-9]+ holds ' resexd
 fails 11 resexd 'another resexd runs' resexd --restore-caps
 sed -i 's|/lock"|/other.lock"|' "$dir/c.json"
 fails 11 resexd "another resexd keeps its caps in $dir/state: .* another state_dir" resexd
+mkdir "$dir/other"
 sed -i 's|/state"|/other"|' "$dir/c.json"
 fails 11 resexd "$dir/sock: another resexd listens there: stop it first" resexd
 config
@@ -479,10 +489,24 @@ if [ "$(id -u)" -eq 0 ] && as_nobody true 2>/dev/null; then
 	fails 8 resexd 'Permission denied|run as root' as_nobody "$dir/resexd" --hv sim -c "$dir/c.json"
 	# The page's example, to the letter, as a user other than root.
 	sed -n '/^Try it where there is no Xen/,/^\.Ed/p' "$top/man/resexd.8" | sed '/^[T.]/d; s/^\$ //' >"$dir/example"
-	echo 'kill $!; wait; rm -r $d' >>"$dir/example"
-	run "resexd(8)'s example" as_nobody env "PATH=$dir:$PATH" bash -e "$dir/example"
+	echo 'kill $!; wait; rm -r $XDG_RUNTIME_DIR' >>"$dir/example"
+	run "resexd(8)'s example" as_nobody env -u XDG_RUNTIME_DIR "PATH=$dir:$PATH" bash -e "$dir/example"
 	grep -q '^bulk ' "$dir/out" || bad 'no guest in its output'
 	sed "s|$dir/state|/nonexistent-resex/a/b|" "$dir/c.json" >"$dir/d.json"
+	fails 4 resexd 'make it, or correct the configuration' as_nobody "$dir/resexd" --hv sim -c "$dir/d.json"
+	# A trial needs no configuration, no root and no directory of the host.
+	mkdir "$dir/trial" && chown nobody "$dir/trial"
+	setsid setpriv --reuid=nobody --clear-groups env "XDG_RUNTIME_DIR=$dir/trial" "$dir/resexd" --hv sim 2>"$dir/log" &
+	trial=$!
+	that 'a trial answers' until_says '^bulk ' as_nobody "$dir/resex" -s "$dir/trial/resex/resexd.sock" list
+	that 'the log says how to ask it' grep -q "simulated host of $dir/trial/resex/resexd.json: resex -s $dir/trial/resex/resexd.sock list" "$dir/log"
+	kill "$trial"
+	wait "$trial"
+	chown root "$dir/trial/resex"
+	fails 8 resexd "directory $dir/trial/resex is not yours, or others may write to it: remove it" \
+		as_nobody env "XDG_RUNTIME_DIR=$dir/trial" "$dir/resexd" --hv sim
+	mkdir -m 700 "$dir/closed"
+	sed "s|$dir/state|$dir/closed/a|" "$dir/c.json" >"$dir/d.json"
 	fails 8 resexd 'Permission denied: run as root' as_nobody "$dir/resexd" --hv sim -c "$dir/d.json"
 	chmod 666 "$dir/sock" # as a socket_group would let in its members
 	good 'other users who may open the socket may read' '^bulk ' as_nobody "$dir/resex" -s "$dir/sock" list

@@ -38,7 +38,7 @@ resexd() { local n=$1; shift; "$dir/resexd" --hv sim -c "$dir/$n/c.json" "$@"; }
 resex() { local n=$1; shift; "$dir/resex" -s "$dir/$n/sock" "$@"; }
 
 config() { # HOST [MEMBERS]: its resexd.json
-	mkdir -p "$dir/$1"
+	mkdir -p "$dir/$1/state"
 	cat >"$dir/$1/c.json" <<-END
 	{ "links": [ { "name": "sim0", "rate": "1GiB/s" } ], "lock_memory": false,
 	 "socket": "$dir/$1/sock", "state_dir": "$dir/$1/state", "lock_file": "$dir/$1/lock"${2:+, }${2-} }
@@ -176,7 +176,6 @@ that 'a start that cannot serve counts no generation' not test -e "$dir/1/state/
 cluster 1 tcp '"address": "127.0.0.1"' '"address": "xen2.example"'
 fails 4 resexd 'host "xen2" cannot be called at "xen2.example": give an IP address' resexd 1
 cluster 1 shm "$shm"
-mkdir -p "$dir/1/state"
 echo many >"$dir/1/state/generation"
 fails 4 resexd "$dir/1/state/generation: the generation must be a number from 0 to 1073741822" resexd 1
 rm "$dir/1/state/generation"
@@ -489,7 +488,7 @@ for x in s: x.bind(("127.0.0.1", 0))
 print(*(x.getsockname()[1] for x in s))')
 nodes_more=', { "name": "n3", "number": 7, "host": "xen3", "service": "web", "server": "s3" }'
 for n in 1 2 3; do
-	rm -rf "$dir/$n/state"
+	rm -rf "$dir/$n/state"/*
 	cluster $n tcp "\"address\": \"127.0.0.1\", \"port\": $port1" "\"address\": \"127.0.0.1\", \"port\": $port2" \
 		"\"address\": \"127.0.0.1\", \"port\": $port3"
 	start $n

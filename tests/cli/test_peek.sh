@@ -50,7 +50,7 @@ cluster() {
 }
 
 start() { # HOST [HEARTBEAT]: its resexd, until it answers
-	mkdir -p "$dir/$1"
+	mkdir -p "$dir/$1/state"
 	cluster "$dir/$1/cluster.json" "${2-50ms}" "xen$1"
 	cat >"$dir/$1/c.json" <<-END
 	{ "links": [ { "name": "sim0", "rate": "1GiB/s" } ], "lock_memory": false, "socket": "$dir/$1/sock",

@@ -65,7 +65,7 @@ class Cluster:
     def start(self, n, **more):
         """resexd of host n, also again. more: members of its cluster.json."""
         d = "%s/%d" % (self.top, n)
-        os.makedirs(d, exist_ok=True)
+        os.makedirs(d + "/state", exist_ok=True)
         cluster = {"cluster": "moves", "host": "xen%d" % n, "transport": "shm", "key_file": d + "/key",
                    "heartbeat": "50ms", "scan": "%dms" % (1000 * self.scan_s), "timeout": "500ms", "hold": "500ms",
                    "hosts": [{"name": "xen%d" % i, "number": i, "address": self.top + "/shm"}

@@ -34,7 +34,7 @@ def peek(vm):
     files = {"cluster_file": vm.put("cluster.json", json.dumps(conf)), "links": [{"name": "sim0", "rate": "1GiB/s"}],
              "socket": "/run/sock", "state_dir": "/run/state", "lock_file": "/run/lock", "lock_memory": False}
     vm.sh("echo 0123456789abcdef0123456789abcdef >/run/key; chmod 600 /run/key; "
-          "(sh -c 'echo $$ >/run/resexd.pid; exec resexd --hv sim -c %s' >/h/files/resexd.log 2>&1; "
+          "(sh -c 'echo $$ >/run/resexd.pid; mkdir -p /run/state; exec resexd --hv sim -c %s' >/h/files/resexd.log 2>&1; "
           "echo $? >/run/resexd.rc) &" % vm.put("resexd.json", json.dumps(files)))
     wait_for("answer of resexd", 20, lambda: vm.run("resex -s /run/sock -j info").rc == 0, 0.2)
     said = vm.run("resex-peek -j -w 20 -c /h/files/cluster.json 2>&1", 60)

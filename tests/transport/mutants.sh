@@ -64,14 +64,15 @@ front/transport.c @ shm @ post__beyond* @ s/> o->bytes\[op->part\]/> t->conf.byt
 front/transport.c @ shm @ post__beyond* @ s/(uint64_t)op->offset + op_len(op)/op->offset + op_len(op)/
 front/transport.c @ shm @ read__an_optional* @ s/(unsigned int)op->part < TRANSPORT_PARTS/op->part <= TRANSPORT_WORDS/
 front/link.c @ shm @ read__an_optional* @ s/!front_part_fits((enum transport_part)i, bytes\[i\])/!bytes[i]/
-shm/region.c @ shm @ read__an_optional* @ s/^\t\tif (k->bytes\[i\])/\t\tif (i <= TRANSPORT_WORDS)/
+shm/region.c @ shm @ read__an_optional* @ s/^\t\tif (len)/\t\tif (i <= TRANSPORT_WORDS)/
 tcp/serve.c @ tcp @ read__an_optional* @ s/r->part\[op->part\] + op->offset/r->part[0] + op->offset/
 front/part.c @ tcp @ given* @ s/(seals \& SEALS) != SEALS/0/
 front/part.c @ tcp @ given* @ s/(uint64_t)st->st_size >= len/1/
 front/part.c @ tcp @ given* @ s/PROT_READ | PROT_WRITE, MAP_SHARED/PROT_READ | PROT_WRITE, MAP_PRIVATE/
 front/part.c @ tcp @ given* @ s/!S_ISREG(st.st_mode) \&\& !S_ISCHR(st.st_mode)/!S_ISREG(st.st_mode)/
 front/transport.c @ tcp @ given* @ s/if (c->fd\[part\] < 0)/if (0)/
-front/transport.c @ tcp @ given* @ s/if (c->fd\[part\] \&\& front_part_needed(part))/if (0)/
+front/transport.c @ tcp @ given* @ s/if (c->fd\[part\] \&\& !front_part_given(part))/if (0)/
+shm/exec.c @ shm @ killed__read* @ s/__ATOMIC_SEQ_CST)) ? 0 : -ECONNRESET;/__ATOMIC_SEQ_CST)) ? 0 : 0;/
 front/transport.c @ tcp @ given* @ s/if (c->fd\[part\] \&\& !c->bytes\[part\])/if (0)/
 shm/region.c @ shm @ given* @ s/device = S_ISCHR(st.st_mode)/device = 0/
 shm/region.c @ shm @ given* @ s/^\t\tif (c->fd\[i\])$/\t\tif (0)/

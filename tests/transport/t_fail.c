@@ -213,6 +213,22 @@ static void killed__an_idle_link__down_comes_all_the_same(void **state)
 	assert_int_equal(transport_link(a->t, 2), 0);
 }
 
+/* Before we have polled: what it left in memory is not the memory of a host. */
+static void killed__read_before_its_down__is_never_done(void **state)
+{
+	struct suite *s = *state;
+	struct host *a;
+	struct proc *p = far_pair(s, &a);
+	uint64_t tag;
+
+	host_word(a, 2, 0);
+	proc_kill(p);
+	tag = host_post1(a, op_read(2, TRANSPORT_TABLE, 0, 8));
+	UNTIL(&s->rig, host_result(a, tag));
+	assert_int_equal(host_result(a, tag)->ev.outcome, TRANSPORT_LOST);
+	UNTIL(&s->rig, host_seen(a, TRANSPORT_DOWN, 2, 0));
+}
+
 static void killed__restarted_with_a_lower_generation__is_not_let_in(void **state)
 {
 	struct suite *s = *state;
@@ -331,6 +347,7 @@ const struct entry fail_tests[] = {
 	ENTRY(deadline__time_is_the_argument__passes_only_when_that_does, TWO_SIDED),
 	ENTRY(killed__operations_outstanding__each_ends_and_down_comes, ALL),
 	ENTRY(killed__an_idle_link__down_comes_all_the_same, ALL),
+	ENTRY(killed__read_before_its_down__is_never_done, ALL),
 	ENTRY(killed__restarted_with_a_lower_generation__is_not_let_in, ALL),
 	ENTRY(killed__the_one_that_posts__what_was_done_stays_and_nothing_comes_late, ALL),
 	ENTRY(churn__each_operation_ends_once_and_the_word_is_what_was_done, ALL),

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "resex/life_abi.h"
 #include "tests/transport/suite.h"
 
 enum { LOAD = 8192, LAST = LOAD - 8 };
@@ -74,32 +75,26 @@ static void given__any_process_writes_to_it__peers_and_the_owner_see_it(void **s
 {
 	struct suite *s = *state;
 
-	for (enum transport_part part = TRANSPORT_LOAD; part < TRANSPORT_PARTS; part++) {
-		int fd = memory_file(LOAD);
-		struct host *a, *b;
-		uint64_t word;
+	enum transport_part part = TRANSPORT_LOAD;
+	int fd = memory_file(LOAD);
+	struct host *a, *b;
+	uint64_t word;
 
-		other_process_writes(fd, 0, 5); /* contents that it has at open */
-		b = owner(&s->rig, part, fd, &a);
-		assert_int_equal(read_word(a, part, 0), 5);
-		other_process_writes(fd, LAST, 6);
-		assert_int_equal(read_word(a, part, LAST), 6);
-		assert_int_equal(((uint64_t *)transport_part(b->t, part))[LAST / 8], 6);
-		((volatile uint64_t *)transport_part(b->t, part))[1] = 7;
-		assert_int_equal(read_word(a, part, 8), 7);
-		assert_int_equal(pread(fd, &word, 8, 8), 8);
-		assert_int_equal(word, 7);
-		assert_int_equal(host_refuses(a, op_read(2, part, LOAD, 8)), -ERANGE);
-		/* The descriptor is ours: the transport has a mapping, which outlives it. */
-		other_process_writes(fd, 16, 8);
-		close(fd);
-		assert_int_equal(read_word(a, part, 16), 8);
-		host_close(a);
-		host_close(b);
-		rig_fini(&s->rig);
-		rig_init(&s->rig, s->rig.is, s->rig.address[0], s->rig.address[1]);
-		rig_ports(&s->rig, s->far_port ? 1 : 2);
-	}
+	other_process_writes(fd, 0, 5); /* contents that it has at open */
+	b = owner(&s->rig, part, fd, &a);
+	assert_int_equal(read_word(a, part, 0), 5);
+	other_process_writes(fd, LAST, 6);
+	assert_int_equal(read_word(a, part, LAST), 6);
+	assert_int_equal(((uint64_t *)transport_part(b->t, part))[LAST / 8], 6);
+	((volatile uint64_t *)transport_part(b->t, part))[1] = 7;
+	assert_int_equal(read_word(a, part, 8), 7);
+	assert_int_equal(pread(fd, &word, 8, 8), 8);
+	assert_int_equal(word, 7);
+	assert_int_equal(host_refuses(a, op_read(2, part, LOAD, 8)), -ERANGE);
+	/* The descriptor is ours: the transport has a mapping, which outlives it. */
+	other_process_writes(fd, 16, 8);
+	close(fd);
+	assert_int_equal(read_word(a, part, 16), 8);
 }
 
 /* A device has no size, and is opened again by shm. Each mapping of this one is of zeros. */
@@ -226,17 +221,19 @@ static void given__memory_that_cannot_be_served__is_ebadf_with_a_sentence(void *
 static void given__for_a_part_that_may_not__is_einval(void **state)
 {
 	struct suite *s = *state;
-	struct transport_conf good = rig_conf(&s->rig, 2), c[4];
+	struct transport_conf good = rig_conf(&s->rig, 2), c[5];
 	int fd = memory_file(LOAD);
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < 5; i++)
 		c[i] = good;
 	c[0].fd[TRANSPORT_TABLE] = fd;
 	c[1].fd[TRANSPORT_WORDS] = fd;
-	c[2].fd[TRANSPORT_VERSIONS] = fd; /* no bytes */
+	c[2].fd[TRANSPORT_LOAD] = fd; /* no bytes */
 	c[3].bytes[TRANSPORT_LOAD] = LOAD;
 	c[3].fd[TRANSPORT_LOAD] = -1; /* of an open() that failed */
-	for (size_t i = 0; i < 4; i++) {
+	c[4].bytes[TRANSPORT_VERSIONS] = LOAD;
+	c[4].fd[TRANSPORT_VERSIONS] = fd;
+	for (size_t i = 0; i < 5; i++) {
 		struct transport *t = NULL;
 		char text[256] = "";
 
@@ -252,12 +249,12 @@ static void share__of_a_peer__only_shm_has_it_and_only_to_read(void **state)
 {
 	struct suite *s = *state;
 	bool shm = !strcmp(s->rig.backend->name, "shm");
-	int given = memory_file(LOAD), fd = -1, again = -1;
+	int fd = -1, again = -1;
 	struct host *a, *b;
 	uint64_t word = 9;
+	uint32_t life = 9;
 
-	b = owner(&s->rig, TRANSPORT_VERSIONS, given, &a);
-	close(given);
+	b = owner(&s->rig, TRANSPORT_VERSIONS, 0, &a);
 	if (!shm || s->far_port) {
 		assert_int_equal(transport_share(b->t, 2, &fd), -EOPNOTSUPP);
 		return;
@@ -270,6 +267,9 @@ static void share__of_a_peer__only_shm_has_it_and_only_to_read(void **state)
 	((volatile uint64_t *)transport_part(b->t, TRANSPORT_VERSIONS))[3] = 77;
 	assert_int_equal(pread(fd, &word, 8, 24), 8);
 	assert_int_equal(word, 77);
+	assert_int_equal(lseek(fd, 0, SEEK_END), LOAD + LIFE_BYTES);
+	assert_int_equal(pread(fd, &life, 4, LOAD), 4);
+	assert_true(life_lives(life));
 	assert_ptr_equal(mmap(NULL, LOAD, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
 	assert_int_equal(ftruncate(fd, 0), -1);
 	assert_int_equal(transport_share(a->t, 1, &again), -ENOTCONN);
@@ -281,6 +281,8 @@ static void share__of_a_peer__only_shm_has_it_and_only_to_read(void **state)
 	/* The memory outlives its owner. */
 	assert_int_equal(pread(fd, &word, 8, 24), 8);
 	assert_int_equal(word, 77);
+	assert_int_equal(pread(fd, &life, 4, LOAD), 4);
+	assert_false(life_lives(life));
 	close(fd);
 }
 

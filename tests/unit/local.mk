@@ -141,7 +141,7 @@ endif
 
 if CMOCKA
 UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sampler tests/unit/test_sampler_caps \
-	tests/unit/test_sampler_loads tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_still tests/unit/test_restore \
+	tests/unit/test_sampler_loads tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_sampler_second tests/unit/test_still tests/unit/test_restore \
 	tests/unit/test_settings tests/unit/test_cached_conf tests/unit/test_cached_options \
 	tests/unit/test_cluster_conf tests/unit/test_cluster_cached tests/unit/test_cluster_change tests/unit/test_policy_load \
 	tests/unit/test_guests \
@@ -272,6 +272,8 @@ tests_unit_test_control_SOURCES = tests/unit/test_control.c tests/unit/server_ri
 tests_unit_test_control_LDADD = $(GUESTS_LIBS)
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_engine_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
+tests_unit_test_sampler_second_SOURCES = tests/unit/test_sampler_second.c $(SAMPLER_RIG)
+tests_unit_test_sampler_second_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_loads_SOURCES = tests/unit/test_sampler_loads.c $(SAMPLER_RIG)
 tests_unit_test_sampler_loads_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_prop_SOURCES = tests/unit/test_sampler_prop.c $(SAMPLER_RIG)
@@ -518,17 +520,21 @@ endif
 endif
 
 if CMOCKA
-UNIT_TRANSPORT = tests/unit/test_transport_front tests/unit/test_transport_links \
-	tests/unit/test_transport_shm tests/unit/test_transport_shm_faults
+UNIT_TRANSPORT = tests/unit/test_shm_life tests/unit/test_transport_front tests/unit/test_transport_links \
+	tests/unit/test_shm_owner tests/unit/test_transport_shm tests/unit/test_transport_shm_faults
 check_PROGRAMS += $(UNIT_TRANSPORT)
 TESTS += $(UNIT_TRANSPORT)
 TRANSPORT_LIBS = libtransport.a $(RDMACM_LIBS) $(VERBS_LIBS) $(NETTLE_LIBS) $(UNIT_LIBS)
 FRONT_RIG = tests/unit/front_rig.h tests/unit/prop.h
+tests_unit_test_shm_life_SOURCES = tests/unit/test_shm_life.c
+tests_unit_test_shm_life_LDADD = libtransport.a $(UNIT_LIBS)
 tests_unit_test_transport_front_SOURCES = tests/unit/test_transport_front.c $(FRONT_RIG)
 tests_unit_test_transport_front_LDADD = $(TRANSPORT_LIBS)
 tests_unit_test_transport_links_SOURCES = tests/unit/test_transport_links.c $(FRONT_RIG)
 tests_unit_test_transport_links_LDADD = $(TRANSPORT_LIBS)
 SHM_RIG = tests/unit/shm_rig.h tests/unit/prop.h tests/unit/tmpdir.h
+tests_unit_test_shm_owner_SOURCES = tests/unit/test_shm_owner.c $(SHM_RIG)
+tests_unit_test_shm_owner_LDADD = $(TRANSPORT_LIBS)
 tests_unit_test_transport_shm_SOURCES = tests/unit/test_transport_shm.c $(SHM_RIG)
 tests_unit_test_transport_shm_LDADD = $(TRANSPORT_LIBS)
 tests_unit_test_transport_shm_faults_SOURCES = tests/unit/test_transport_shm_faults.c $(SHM_RIG)
@@ -662,7 +668,7 @@ SQL_RIG = tests/unit/sql_rig.h tests/unit/examples.h tests/unit/prop.h
 SQL_LIBS = libsql.a libutil.a libcore.a $(UNIT_LIBS) $(POSTGRESQL_LIBS) $(SQLITE_LIBS)
 tests_unit_test_sql_SOURCES = tests/unit/test_sql.c $(SQL_RIG)
 tests_unit_test_sql_LDADD = $(SQL_LIBS)
-tests_unit_test_sql_check_SOURCES = tests/unit/test_sql_check.c tests/unit/sql_pgsql_rig.h $(SQL_RIG)
+tests_unit_test_sql_check_SOURCES = tests/unit/test_sql_check.c tests/unit/sql_pgsql_rig.h tests/unit/tmpdir.h $(SQL_RIG)
 tests_unit_test_sql_check_LDADD = $(SQL_LIBS)
 tests_unit_test_sql_hostile_SOURCES = tests/unit/test_sql_hostile.c $(SQL_RIG)
 tests_unit_test_sql_hostile_LDADD = $(SQL_LIBS)
@@ -720,7 +726,7 @@ endif
 endif
 
 if CMOCKA
-UNIT_PROXY = tests/unit/test_cached_api tests/unit/test_cached_bodies tests/unit/test_cached_events tests/unit/test_cached_http tests/unit/test_cached_life tests/unit/test_cached_listen tests/unit/test_cached_proxy tests/unit/test_cached_ring tests/unit/test_cached_ring_view \
+UNIT_PROXY = tests/unit/test_cached_api tests/unit/test_cached_bodies tests/unit/test_cached_events tests/unit/test_cached_http tests/unit/test_cached_listen tests/unit/test_cached_proxy tests/unit/test_cached_ring tests/unit/test_cached_ring_view \
 	tests/unit/test_hit tests/unit/test_place
 check_PROGRAMS += $(UNIT_PROXY)
 TESTS += $(UNIT_PROXY)
@@ -734,8 +740,6 @@ tests_unit_test_cached_http_SOURCES = tests/unit/test_cached_http.c $(API_RIG)
 tests_unit_test_cached_http_LDADD = $(API_LIBS)
 tests_unit_test_cached_events_SOURCES = tests/unit/test_cached_events.c tests/unit/prop.h
 tests_unit_test_cached_events_LDADD = libcached.a libutil.a $(UNIT_LIBS)
-tests_unit_test_cached_life_SOURCES = tests/unit/test_cached_life.c
-tests_unit_test_cached_life_LDADD = libcached.a $(UNIT_LIBS)
 tests_unit_test_cached_listen_SOURCES = tests/unit/test_cached_listen.c tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_cached_listen_LDADD = libcached.a libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
 tests_unit_test_cached_proxy_SOURCES = tests/unit/test_cached_proxy.c tests/unit/cached_ring_rig.h tests/unit/tmpdir.h tests/unit/prop.h \

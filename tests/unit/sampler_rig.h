@@ -110,9 +110,10 @@ void scan_before(struct scan_guest *g, const struct scan_guest *after)
 	g->after = after;
 }
 
-void scan_prefetch(const struct scan_guest *g)
+void scan_prefetch(const struct scan_guest *g, int64_t elapsed_ns)
 {
 	(void)g;
+	(void)elapsed_ns;
 }
 
 void scan_fault_delivered(const struct scan_guest *g, uint32_t id)

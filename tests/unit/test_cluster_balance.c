@@ -96,7 +96,7 @@ RIG_TEST(balance__that_cannot_be__is_refused_with_place_and_remedy)
 		{ TWO(AGENT(9), AGENT(9)), "port 9 is that of an element before" },
 		{ ONE(", \"by\": \"magic\""), "magic" },
 		{ ONE(SOCKET ", \"mode\": \"equal\""), "equal" },
-		{ ONE(", \"socket\": \"h\""), "\"h\" is not a whole path: begin it with /" },
+		{ ONE(", \"socket\": \"h\""), "socket is \"h\": write a whole path" },
 		{ ONE(SOCKET ", \"backend\": \"b;c\""), "\"b;c\" cannot be a backend" },
 		{ ONE(SOCKET ", \"k\": 0"), "write 1 to 256, or \"auto\"" },
 		{ ONE(SOCKET ", \"k\": 257"), "write 1 to 256" },

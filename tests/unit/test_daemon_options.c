@@ -44,9 +44,9 @@ TEST(value__each_way_to_write_it__is_the_same)
 TEST(flags__joined_or_apart__are_the_same)
 {
 	static const char *const lines[] = {
-		"resexd --hv sim --check --observe --verbose",
-		"resexd -COv -H sim",
-		"resexd -COvHsim",
+		"resexd --hv sim --check --foreground --verbose",
+		"resexd -Cfv -H sim",
+		"resexd -CfvHsim",
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -54,7 +54,6 @@ TEST(flags__joined_or_apart__are_the_same)
 
 		assert_int_equal(parse(&o, lines[i]), -1);
 		assert_int_equal(o.mode, MODE_CHECK);
-		assert_true(o.observe);
 		assert_int_equal(o.level, LOG_LVL_DEBUG);
 	}
 }
@@ -66,7 +65,12 @@ TEST(config__not_given__is_the_default_file)
 
 	assert_int_equal(parse(&o, "resexd --check"), -1);
 	assert_string_equal(o.config, RESEX_CONFDIR "/resexd.json");
+	assert_int_equal(parse(&o, "resexd --observe"), -1);
+	assert_int_equal(o.mode, MODE_OBSERVE);
+	assert_string_equal(o.config, RESEX_CONFDIR "/resexd.json");
 	assert_int_equal(parse(&o, "resexd --hv sim --scenario s.json"), -1);
+	assert_null(o.config);
+	assert_int_equal(parse(&o, "resexd --hv sim"), -1); /* a trial */
 	assert_null(o.config);
 }
 
@@ -87,6 +91,8 @@ TEST(wrong__each_form__is_wrong_usage)
 		"resexd --hv sim -S s.json -R",
 		"resexd --check --restore-caps", /* in either order */
 		"resexd -RC",
+		"resexd --observe --check",
+		"resexd -RO",
 		"resexd -S s.json --hv kvm",
 	};
 

@@ -14,11 +14,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "resex/life_abi.h"
 #include "src/cache/place.h"
 #include "src/ring/direct.h"
 #include "tests/unit/prop.h"
 
 enum { A = 11, B = 12, WORDS = 200, NOW = 1000, TID = 4711, DEAD = 0x40000000 };
+enum { PART = 2 * REGION_PAGE, FILE_BYTES = PART + LIFE_BYTES };
+
+static_assert(PART >= REGION_CACHE_WORDS + 8 * WORDS, "in whole pages");
 
 struct rig {
 	struct clock clock; /* the first member: now() finds the rig */
@@ -75,13 +79,18 @@ static void make_view(struct cache_ring_view *v)
 	v->homes[0] = 1ull << (A - 1) | 1ull << (B - 1);
 }
 
+static uint32_t *life(struct rig *r, uint16_t home)
+{
+	return (uint32_t *)r->part[home] + PART / 4;
+}
+
 static int new_part(struct rig *r, uint16_t home)
 {
 	void *at;
-	int fd = file(REGION_CACHE_WORDS + 8 * WORDS, F_SEAL_SHRINK, &at);
+	int fd = file(FILE_BYTES, F_SEAL_SHRINK, &at);
 
 	r->part[home] = at;
-	r->part[home][REGION_CACHE_LIFE / 8] = TID;
+	*life(r, home) = TID;
 	for (uint32_t w = 0; w < WORDS; w++)
 		r->part[home][region_cache_word_offset(w) / 8] = 1000u * home + w;
 	return fd;
@@ -200,6 +209,9 @@ RIG_TEST(ask__a_home_has_no_evidence__the_other_one_is_read)
 	no_evidence(r);
 	assert_true(ask(r, &a));
 	assert_int_equal(a.home, B);
+	evidence(r, A, 0, NOW + 1); /* on no link */
+	assert_true(ask(r, &a));
+	assert_int_equal(a.home, B);
 	evidence(r, A, 7, NOW); /* it has ended */
 	assert_true(ask(r, &a));
 	assert_int_equal(a.home, B);
@@ -216,17 +228,17 @@ static void closed(struct rig *r)
 
 static void dead(struct rig *r)
 {
-	r->part[A][REGION_CACHE_LIFE / 8] = DEAD;
+	*life(r, A) = DEAD;
 }
 
 static void dead_and_awaited(struct rig *r)
 {
-	r->part[A][REGION_CACHE_LIFE / 8] = DEAD | 0x80000000u | TID;
+	*life(r, A) = DEAD | 0x80000000u | TID;
 }
 
 static void not_begun(struct rig *r)
 {
-	r->part[A][REGION_CACHE_LIFE / 8] = 0;
+	*life(r, A) = 0;
 }
 
 static void late(struct rig *r)
@@ -413,13 +425,13 @@ RIG_TEST(take__what_is_none__is_refused)
 	assert_int_equal(take(r, REGION_HOSTS_MAX + 1, 8, new_part(r, A)), -EPROTO);
 	assert_int_equal(take(r, UINT32_MAX, 8, new_part(r, A)), -EPROTO);
 	assert_int_equal(take(r, A, 0, new_part(r, A)), -EPROTO);
-	assert_int_equal(take(r, 0, 0, file(sizeof(*r->view), F_SEAL_SHRINK, &at)), -EPROTO);
+	fd = file(sizeof(*r->view), F_SEAL_SHRINK, &at);
+	make_view(at); /* a second one */
+	assert_int_equal(take(r, 0, 0, fd), -EPROTO);
 	assert_true(is_verified(r)); /* what it has is as it was */
-	assert_int_equal(
-		take(r, A, 8, file(REGION_CACHE_WORDS + 8 * WORDS - 8, F_SEAL_SHRINK, &at)),
-		-EPROTO);
-	assert_int_equal(take(r, A, 8, file(REGION_CACHE_WORDS + 8 * WORDS, F_SEAL_GROW, &at)),
-			 -EPROTO);
+	assert_int_equal(take(r, A, 8, file(PART, F_SEAL_SHRINK, &at)), -EPROTO);
+	assert_int_equal(take(r, A, 8, file(FILE_BYTES + 8, F_SEAL_SHRINK, &at)), -EPROTO);
+	assert_int_equal(take(r, A, 8, file(FILE_BYTES, F_SEAL_GROW, &at)), -EPROTO);
 	assert_int_equal(take(r, A, 8, open("/dev/zero", O_RDONLY | O_CLOEXEC)), -EPROTO);
 	assert_false(is_verified(r));
 }
@@ -477,7 +489,7 @@ RIG_TEST(threads__memory_is_replaced_under_them__none_reads_what_is_gone)
 		__atomic_store_n(&r->view->home[A].until_ns, 0, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&r->view->home[A].link, link, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&r->view->home[A].until_ns, NOW + 1, __ATOMIC_SEQ_CST);
-		munmap(r->part[A], REGION_CACHE_WORDS + 8 * WORDS);
+		munmap(r->part[A], FILE_BYTES);
 	}
 	while (!__atomic_load_n(&w[0].verified, __ATOMIC_RELAXED))
 		usleep(100);

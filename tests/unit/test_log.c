@@ -2,7 +2,14 @@
 /* log: what reaches the file descriptor, line by line. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "src/util/log.h"
 #include "tests/unit/prop.h"
@@ -21,7 +28,7 @@ static int setup(void **state)
 		return -1;
 	log_init(&c.log, "resexd", LOG_LVL_INFO);
 	c.log.fd = c.fd[1];
-	c.log.prefix = 0;
+	c.log.journal = NULL;
 	*state = &c;
 	return 0;
 }
@@ -95,22 +102,79 @@ RIG_TEST(msg__above_the_level__is_dropped)
 	}
 }
 
-RIG_TEST(msg__with_prefix__says_the_priority_to_the_journal)
+RIG_TEST(msg__to_the_journal__has_a_priority_and_no_program)
 {
 	struct catcher *c = *state;
 	const char *text;
 
-	c->log.prefix = 1;
+	c->log.journal = "/nonexistent";
 	c->log.level = LOG_LVL_DEBUG;
 	log_msg(&c->log, LOG_LVL_ERROR, "a");
 	log_msg(&c->log, LOG_LVL_WARNING, "b");
 	log_msg(&c->log, LOG_LVL_INFO, "c");
 	log_msg(&c->log, LOG_LVL_DEBUG, "d");
 	text = caught(c);
-	assert_memory_equal(text, "<3>", 3);
-	assert_non_null(strstr(text, "\n<4>"));
-	assert_non_null(strstr(text, "\n<6>"));
-	assert_non_null(strstr(text, "\n<7>"));
+	assert_string_equal(text, "<3>a\n<4>b\n<6>c\n<7>d\n");
+}
+
+/* systemd.exec(5): stderr is the journal's if its device and inode are those of the variable. */
+TEST(init__the_journal_is_where_the_variable_says_and_nowhere_else)
+{
+	char own[64];
+	struct stat st;
+	struct log l;
+
+	assert_int_equal(fstat(2, &st), 0);
+	snprintf(own, sizeof(own), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	setenv("JOURNAL_STREAM", own, 1);
+	log_init(&l, "x", LOG_LVL_INFO);
+	assert_non_null(l.journal);
+	setenv("JOURNAL_STREAM", "8:1", 1);
+	log_init(&l, "x", LOG_LVL_INFO);
+	assert_null(l.journal);
+	unsetenv("JOURNAL_STREAM");
+	log_init(&l, "x", LOG_LVL_INFO);
+	assert_null(l.journal);
+}
+
+static const struct log_fields fields = { "cap", "bulk\nGUEST=dom0", "5a" };
+
+RIG_TEST(event__without_the_journal__is_a_line)
+{
+	struct catcher *c = *state;
+
+	log_event(&c->log, LOG_LVL_DEBUG, &fields, "dropped");
+	log_event(&c->log, LOG_LVL_INFO, &fields, "capped at 5 %");
+	log_event(&c->log, LOG_LVL_INFO, &(struct log_fields){ .event = "late" }, "1 us");
+	c->log.journal = "/nonexistent";
+	log_event(&c->log, LOG_LVL_INFO, &(struct log_fields){ .event = "late" }, "2 us");
+	assert_string_equal(caught(c), "resexd: cap bulk\\x0aGUEST=dom0: capped at 5 %\n"
+				       "resexd: late: 1 us\n<6>late: 2 us\n");
+}
+
+/* A guest's name cannot forge a field. */
+RIG_TEST(event__to_the_journal__has_fields)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct catcher *c = *state;
+	char path[108], text[1024];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/tmp/test-log-%d", getpid());
+	memcpy(a.sun_path, path, sizeof(path));
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	c->log.journal = path;
+	log_event(&c->log, LOG_LVL_WARNING, &fields, "capped\x1b");
+	n = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT);
+	assert_true(n > 0);
+	text[n] = 0;
+	assert_string_equal(text, "MESSAGE=cap bulk\\x0aGUEST=dom0: capped\\x1b\nPRIORITY=4\n"
+				  "SYSLOG_IDENTIFIER=resexd\nEVENT=cap\n"
+				  "GUEST=bulk\\x0aGUEST=dom0\nMESSAGE_ID=5a\n");
+	assert_string_equal(caught(c), "");
+	close(fd);
+	unlink(path);
 }
 
 RIG_TEST(msg__too_long__is_cut_and_still_one_line)

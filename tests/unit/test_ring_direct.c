@@ -10,15 +10,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "resex/life_abi.h"
 #include "resex/region_abi.h"
 #include "src/util/clock.h"
 #include "tests/unit/ring_client_rig.h"
 
-enum { HOME = 9, WORDS = 64 };
+enum { HOME = 9, WORDS = 64, PART = 2 * REGION_PAGE };
 
 /* The memory of the newest connection. */
 static struct cache_ring_view *view;
 static uint64_t *part;
+
+static uint32_t *life(void)
+{
+	return (uint32_t *)part + PART / 4;
+}
 
 static int sealed(size_t bytes, void **at)
 {
@@ -62,9 +68,9 @@ static void send_home(__attribute__((unused)) void *arg, int sock)
 		.until_ns = clock.now(&clock).ns + MS(9999999), .link = 3
 	};
 	send_file(sock, 0, 0, fd);
-	fd = sealed(REGION_CACHE_WORDS + 8 * WORDS, &at);
+	fd = sealed(PART + LIFE_BYTES, &at);
 	part = at;
-	part[REGION_CACHE_LIFE / 8] = 4711;
+	*life() = 4711;
 	for (uint32_t w = 0; w < WORDS; w++)
 		part[region_cache_word_offset(w) / 8] = 5;
 	send_file(sock, HOME, 3, fd);
@@ -135,7 +141,7 @@ RIG_TEST(direct__server_hangs__goes_on_while_the_evidence_holds)
 RIG_TEST(direct__home_has_died__is_asked_by_a_slot)
 {
 	open_direct();
-	__atomic_store_n(&part[REGION_CACHE_LIFE / 8], 0x40000000, __ATOMIC_SEQ_CST);
+	__atomic_store_n(life(), 0x40000000, __ATOMIC_SEQ_CST);
 	assert_good(1);
 }
 

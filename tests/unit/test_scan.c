@@ -442,12 +442,39 @@ RIG_TEST(scan__guests_without_rings__are_passed_over)
 	for (int i = 0; i < 2; i++)
 		fake_do(&x->f[i], FAKE_WRITE, 2048);
 	for (int i = 9; i >= 0; i--) {
-		scan_prefetch(&empty[i]);
+		scan_prefetch(&empty[i], MS);
 		scan_guest(&empty[i], MS, &x->u, &x->rep, NULL, &x->res);
 		assert_int_equal(x->u.wrs, 0);
 	}
 	scan(x);
 	assert_int_equal(x->u.wrs, 2);
+}
+
+/* What is brought into the cache: a CPU keeps only so many lines on their way. */
+RIG_TEST(scan__guest_ahead__is_eight_guests_or_56_rings_on)
+{
+	struct fixture *x = *state;
+	struct scan_guest *one = calloc(12, sizeof(*one));
+	struct scan_guest *many = calloc(1, sizeof(*many) + 56 * sizeof(many->ring[0]));
+
+	for (int i = 11; i >= 0; i--) {
+		one[i].rings = 1;
+		scan_before(&one[i], i < 11 ? &one[i + 1] : NULL);
+	}
+	assert_ptr_equal(one[0].ahead, &one[8]);
+	assert_ptr_equal(one[3].ahead, &one[11]);
+	assert_null(one[4].ahead);
+	many->rings = 56;
+	scan_before(many, &one[0]);
+	assert_ptr_equal(many->ahead, &one[0]);
+	many->rings = 55;
+	scan_before(many, &one[0]);
+	assert_ptr_equal(many->ahead, &one[1]);
+	open_rings(x, 1, 0);
+	scan_before(x->set, many);
+	assert_ptr_equal(x->set->ahead, &one[0]);
+	free(one);
+	free(many);
 }
 
 RIG_TEST(scan__late_scan__looks_at_all_rested_rings)

@@ -78,7 +78,7 @@ RIG_TEST(all_keys__given__are_taken)
 	struct daemon_conf *c = *state;
 
 	take(c, "{\"interval\": \"2ms\", \"epoch\": \"500ms\", \"policy\": \"null\","
-		" \"policy_file\": \"p.json\", \"socket\": \"/s\", \"socket_group\": \"adm\","
+		" \"policy_file\": \"/p.json\", \"socket\": \"/s\", \"socket_group\": \"adm\","
 		" \"state_dir\": \"/d\", \"lock_file\": \"/l\", \"realtime_priority\": 50,"
 		" \"lock_memory\": false, \"limits\": {\"rings\": 3, \"pages\": 4},"
 		" \"links\": [" LINK ", {\"name\": \"ib1\", \"rate\": 1073741824,"
@@ -90,7 +90,7 @@ RIG_TEST(all_keys__given__are_taken)
 	assert_int_equal(c->interval_ns, 2 * NS_PER_MS);
 	assert_int_equal(c->epoch_ns, 500 * NS_PER_MS);
 	assert_string_equal(c->policy, "null");
-	assert_string_equal(c->policy_file, "p.json");
+	assert_string_equal(c->policy_file, "/p.json");
 	assert_string_equal(c->socket, "/s");
 	assert_string_equal(c->socket_group, "adm");
 	assert_string_equal(c->state_dir, "/d");
@@ -331,11 +331,17 @@ static const struct refusal {
 	{ "{" LINKS ",\n \"policy\": \"\"}", "f:2:12: ", "policy", "1 to 63" },
 	{ "{" LINKS ",\n \"policy\": 5}", "f:2:12: ", "5", "string" },
 	{ "{" LINKS ",\n \"policy\": \"a\\nb\"}", "f:2:12: ", "policy", "control" },
-	{ "{" LINKS ",\n \"policy_file\": true}", "f:2:17: ", "true", "string" },
-	{ "{" LINKS ",\n \"socket\": \"\"}", "f:2:12: ", "socket", "1 to 107" },
+	{ "{" LINKS ",\n \"policy_file\": true}", "f:2:17: ", "true", "whole path" },
+	{ "{" LINKS ",\n \"socket\": \"\"}", "f:2:12: ", "socket", "at most 107" },
+	{ "{" LINKS ",\n \"socket\": \"s\"}", "f:2:12: ", "socket is \"s\"", "begins with /" },
+	{ "{" LINKS ",\n \"state_dir\": \"./d\"}", "f:2:15: ", "\"./d\"", "begins with /" },
+	{ "{" LINKS ",\n \"lock_file\": \"l\"}", "f:2:15: ", "\"l\"", "begins with /" },
+	{ "{" LINKS ",\n \"policy_file\": \"p\"}", "f:2:17: ", "\"p\"", "begins with /" },
+	{ "{" LINKS ",\n \"cluster_file\": \"c\"}", "f:2:18: ", "\"c\"", "begins with /" },
+	{ "{" LINKS ",\n \"policy\": \"magic\"}", "f:2:12: ", "\"magic\"", "freemarket" },
 	{ "{" LINKS ",\n \"socket_group\": []}", "f:2:18: ", "socket_group", "string" },
-	{ "{" LINKS ",\n \"state_dir\": \"\"}", "f:2:15: ", "state_dir", "1 to 107" },
-	{ "{" LINKS ",\n \"lock_file\": 1.5}", "f:2:15: ", "1.5", "string" },
+	{ "{" LINKS ",\n \"state_dir\": \"\"}", "f:2:15: ", "state_dir", "at most 107" },
+	{ "{" LINKS ",\n \"lock_file\": 1.5}", "f:2:15: ", "1.5", "whole path" },
 	/* numbers and booleans */
 	{ "{" LINKS ",\n \"realtime_priority\": 100}", "f:2:23: ", "100", "0 to 99" },
 	{ "{" LINKS ",\n \"realtime_priority\": -1}", "f:2:23: ", "-1", "0 to 99" },

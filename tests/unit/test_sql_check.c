@@ -4,8 +4,14 @@
  * guard, and standbys.
  */
 #include "tests/unit/sql_pgsql_rig.h"
+#include "tests/unit/tmpdir.h"
 
 #ifdef HAVE_POSTGRESQL
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 
 /* --- settings ------------------------------------------------------------------------------- */
 
@@ -240,6 +246,83 @@ PG_TEST(tables__made_anew__are_another_timeline_for_the_same_handle)
 	assert_int_not_equal(rig_look(r, s).timeline, timeline);
 	j = rig_join(r, s);
 	rig_ends(r, rig_update(r, s, &j, 1, "UPDATE items SET v = 6"), SQL_COMMITTED);
+}
+
+/* --- a pool in between ---------------------------------------------------------------------- */
+
+/*
+ * As PgBouncer does it: a client gets a key to cancel by that is the pool's own, and has the number
+ * of no process of the server.
+ */
+static bool change_key(char *bytes, ssize_t n)
+{
+	static const char head[] = { 'K', 0, 0, 0, 12 };
+	char *at = memmem(bytes, (size_t)n, head, sizeof(head));
+
+	if (at)
+		at[sizeof(head) + 3] ^= 1; /* of the number, its lowest byte */
+	return at;
+}
+
+static void pass_on(int from, int to, bool *changed)
+{
+	char bytes[8192];
+	ssize_t n = recv(from, bytes, sizeof(bytes), 0);
+
+	if (n <= 0)
+		_exit(0);
+	if (changed && !*changed)
+		*changed = change_key(bytes, n);
+	if (send(to, bytes, (size_t)n, MSG_NOSIGNAL) != n)
+		_exit(1);
+}
+
+/* One connection, until it ends. */
+static void be_pool(int listener, const struct sockaddr_un *server)
+{
+	int client = accept(listener, NULL, NULL), s = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct pollfd p[] = { { .fd = client, .events = POLLIN }, { .fd = s, .events = POLLIN } };
+	bool changed = false;
+
+	if (client < 0 || connect(s, (const struct sockaddr *)server, sizeof(*server)))
+		_exit(1);
+	while (poll(p, 2, -1) > 0) {
+		if (p[0].revents)
+			pass_on(client, s, NULL);
+		if (p[1].revents)
+			pass_on(s, client, &changed);
+	}
+	_exit(1);
+}
+
+static struct sockaddr_un socket_in(const char *dir)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+
+	assert_in_range(snprintf(a.sun_path, sizeof(a.sun_path), "%s/.s.PGSQL.5432", dir), 1,
+			sizeof(a.sun_path) - 1);
+	return a;
+}
+
+PG_TEST(check__through_a_pool__is_found)
+{
+	struct sockaddr_un server = socket_in(rig_server.dir), pool;
+	struct tmpdir dir;
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	pid_t child;
+
+	tmp_open(&dir);
+	pool = socket_in(dir.path);
+	assert_int_equal(bind(listener, (struct sockaddr *)&pool, sizeof(pool)), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	child = fork();
+	if (!child)
+		be_pool(listener, &server);
+	snprintf(r->where, sizeof(r->where), "host=%s user=cached dbname=%s", dir.path, r->name);
+	check_finds(r, "goes through a pool", "name the server itself in sql.where");
+	close(listener);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	tmp_close(&dir);
 }
 
 /* --- the guard ------------------------------------------------------------------------------ */

@@ -8,7 +8,10 @@
 #ifdef HAVE_POSTGRESQL
 
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 static void kill_backend(struct rig *r)
 {
@@ -581,6 +584,68 @@ PG_TEST(text__a_statement_drops_all_that_is_prepared__is_made_anew)
 	rig_ends(r, rig_update(r, s, &j, 3, "UPDATE items SET v = 2"), SQL_CHANGED);
 	rig_ends(r, rig_update(r, s, &j, 4, "UPDATE items SET v = 2"), SQL_COMMITTED);
 	assert_int_equal(rig_item(r), 2);
+}
+
+/* --- a full disk ---------------------------------------------------------------------------- */
+
+static char small[sizeof(rig_server.dir) + 8];
+
+static void unmount_small(void)
+{
+	umount2(small, MNT_DETACH);
+}
+
+/* A file system of 2 MiB, of the user that runs the server. Without the right to mount: skipped. */
+static void mount_small(void)
+{
+	char how[64];
+	struct stat st;
+
+	assert_int_equal(stat(rig_server.dir, &st), 0);
+	snprintf(small, sizeof(small), "%s/small", rig_server.dir);
+	snprintf(how, sizeof(how), "size=2m,mode=700,uid=%u", st.st_uid);
+	assert_int_equal(mkdir(small, 0700), 0);
+	if (mount("none", small, "tmpfs", 0, how)) {
+		print_message("no file system can be mounted here\n");
+		rmdir(small);
+		skip();
+	}
+	atexit(unmount_small); /* before the server's folder is removed */
+}
+
+PG_TEST(update__the_disk_is_full__is_refused_until_there_is_room)
+{
+	static const char fills[] =
+		"INSERT INTO big SELECT n, md5(n::text) FROM generate_series(1, "
+		"50000) AS n";
+	struct sql *s = rig_handle(r, RIG_SELF);
+	struct sql_joined j = rig_join(r, s);
+	uint64_t found = 77;
+	char sql[256];
+
+	mount_small();
+	snprintf(sql, sizeof(sql), "CREATE TABLESPACE small LOCATION '%s'", small);
+	rig_run(r, sql);
+	rig_run(r, "CREATE TABLE big (n integer, t text) TABLESPACE small; GRANT ALL ON big TO "
+		   "cached");
+	for (uint64_t n = 1; n <= 2; n++) {
+		rig_ends(r, rig_update(r, s, &j, n, fills), SQL_FAILED);
+		assert_string_equal(r->e.state, "53100");
+		rig_says(r, "No space left on device");
+	}
+	assert_int_equal(rig_number(r, "SELECT count(*) FROM big"), 0);
+	/* The handle goes on: other tables have room. */
+	rig_ends(r, rig_update(r, s, &j, 3, "UPDATE items SET v = 5"), SQL_COMMITTED);
+	assert_int_equal(mount("none", small, NULL, MS_REMOUNT, "size=32m"), 0);
+	rig_ends(r, rig_update(r, s, &j, 4, fills), SQL_COMMITTED);
+	assert_int_equal(rig_number(r, "SELECT count(*) FROM big"), 50000);
+	/* What was refused has left nothing that a look could take for committed. */
+	rig_expect(r, r->ops->resolve(s, 0, cache_update_name(j.fence, 4), &found, &r->e), 0);
+	assert_int_equal(found, r->transaction);
+	rig_run(r, "DROP TABLE big");
+	rig_run(r, "DROP TABLESPACE small");
+	unmount_small();
+	rmdir(small);
 }
 
 #else

@@ -301,8 +301,9 @@ static int part_check(const struct transport_conf *c, enum transport_part part,
 	if (c->fd[part] < 0)
 		return conf_wrong(text, "the descriptor of part %d is %d; give 0 for none", part,
 				  c->fd[part]);
-	if (c->fd[part] && front_part_needed(part))
-		return conf_wrong(text, "part %d has a descriptor; only optional parts may", part);
+	if (c->fd[part] && !front_part_given(part))
+		return conf_wrong(text, "part %d has a descriptor; only part %d may", part,
+				  TRANSPORT_LOAD);
 	if (c->fd[part] && !c->bytes[part])
 		return conf_wrong(text, "part %d has a descriptor, but 0 bytes", part);
 	return 0;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "resex/life_abi.h"
 #include "src/transport/shm/shm.h"
 
 /* --- faults ---------------------------------------------------------------- */
@@ -107,15 +108,20 @@ static void *slot_data(const struct shm_out *o, const struct transport_slot *slo
 	return o->data + (size_t)slot->index * TRANSPORT_READ_MAX;
 }
 
-/* Copy words from .. to - 1 of a READ. A record may be torn, a word never. */
-static void copy_words(const struct shm_out *o, const struct shm_entry *e, uint32_t from,
-		       uint32_t to)
+/*
+ * Copy words from .. to - 1 of a READ. A record may be torn, a word never. -ECONNRESET: the owner
+ * was dead when they had been copied. Its next life may have told others since what these words do
+ * not show. It is asked behind the copy (life_abi.h): after a check before it, it could still die.
+ */
+static int copy_words(const struct shm_out *o, const struct shm_entry *e, uint32_t from,
+		      uint32_t to)
 {
 	const uint64_t *src = (const uint64_t *)o->map.mem[e->op.part] + e->op.offset / 8;
 	uint64_t *dst = slot_data(o, e->slot);
 
 	for (uint32_t i = from; i < to; i++)
 		dst[i] = __atomic_load_n(&src[i], __ATOMIC_SEQ_CST);
+	return life_lives(__atomic_load_n(o->map.life, __ATOMIC_SEQ_CST)) ? 0 : -ECONNRESET;
 }
 
 /*
@@ -148,7 +154,9 @@ static int execute_entry(struct shm *s, uint32_t i, struct shm_entry *e)
 		if (rc)
 			return rc;
 	} else if (e->op.kind == TRANSPORT_READ) {
-		copy_words(o, e, 0, e->tear ? words / 2 : words);
+		rc = copy_words(o, e, 0, e->tear ? words / 2 : words);
+		if (rc)
+			return rc;
 	} else {
 		e->old = execute_atomic(&o->map, &e->op);
 	}
@@ -174,30 +182,34 @@ static int execute_due(struct shm *s, uint32_t i, struct mono now)
 	return rc == -EAGAIN ? 0 : rc;
 }
 
-static void finish_due(struct shm *s, uint32_t i, struct mono now)
+static int finish_due(struct shm *s, uint32_t i, struct mono now)
 {
 	struct shm_out *o = &s->out[i];
+	int rc = 0;
 
 	while (o->n) {
 		/* A copy: the entry leaves the queue before the front gets the result. */
 		struct shm_entry e = o->queue[0];
 
 		if (!e.executed || e.lost_back || e.done.ns > now.ns)
-			return;
+			return 0;
 		if (o->cut) {
 			o->queue[0].lost_back = true;
-			return;
+			return 0;
 		}
 		/*
 		 * A torn READ: its second half is read only now. Records must find this out
 		 * (record.h).
 		 */
 		if (e.tear)
-			copy_words(o, &e, e.op.len / 16, e.op.len / 8);
+			rc = copy_words(o, &e, e.op.len / 16, e.op.len / 8);
+		if (rc)
+			return rc;
 		memmove(o->queue, o->queue + 1, --o->n * sizeof(o->queue[0]));
 		front_done(&s->t, &s->t.out[i], e.slot, TRANSPORT_DONE, e.old,
 			   e.op.kind == TRANSPORT_READ ? slot_data(o, e.slot) : NULL, 0);
 	}
+	return 0;
 }
 
 /* Operations of the link before. Their results are not used. */
@@ -218,15 +230,15 @@ static void run_late(struct shm *s, struct shm_out *o, struct mono now)
 void shm_run(struct shm *s, uint32_t i, struct mono now)
 {
 	struct shm_out *o = &s->out[i];
-	int rc;
+	int rc, torn;
 
 	/* Operations of the link before are older than all in the queue. */
 	run_late(s, o, now);
 	rc = execute_due(s, i, now);
-	finish_due(s, i, now);
+	torn = finish_due(s, i, now);
 	/* After finish_due: results that are due come before the DOWN. */
-	if (rc)
-		front_down(&s->t, &s->t.out[i], rc, "ended the link", now);
+	if (rc || torn)
+		front_down(&s->t, &s->t.out[i], rc ? rc : torn, "ended the link", now);
 	if (!o->n && !o->lates)
 		hostset_set(&s->busy, i + 1, false);
 }

@@ -3,9 +3,9 @@
  * region: the parts of a region as sealed memory files, ours and a peer's.
  *
  * The kernel enforces the rules of transport.h: no peer can map the table writable, no client
- * without the right to atomics the words, and no owner can shrink a file under its peers. A mapping
- * outlives its owner: a peer still reads the last contents of a process that was stopped or has
- * died, as an HCA reads without the peer's CPU.
+ * without the right to atomics the words, and no owner can shrink a file under its peers. A peer
+ * still reads the contents of a process that was stopped, as an HCA reads without the peer's CPU. A
+ * mapping also outlives its owner: exec.c refuses what a process that has died left there.
  */
 #include "config.h"
 
@@ -26,9 +26,9 @@
 enum { SEALS_SIZE = F_SEAL_SHRINK | F_SEAL_GROW };
 
 /*
- * Map, then seal: F_SEAL_FUTURE_WRITE spares mappings that exist, so this one stays the only one
- * that can write to the table. F_SEAL_SEAL: a peer has the descriptor too, and could otherwise seal
- * the words against all later callers.
+ * Map, then seal: F_SEAL_FUTURE_WRITE spares mappings that exist, so this one and the life's stay
+ * the only ones that can write to the part. F_SEAL_SEAL: a peer has the descriptor too, and could
+ * otherwise seal the words against all later callers.
  */
 static int part_open(struct shm_region *r, enum transport_part part, size_t len)
 {
@@ -36,11 +36,15 @@ static int part_open(struct shm_region *r, enum transport_part part, size_t len)
 							    "resex-load", "resex-versions" };
 	int seals = SEALS_SIZE | F_SEAL_SEAL | (part == TRANSPORT_WORDS ? 0 : F_SEAL_FUTURE_WRITE);
 	void *mem;
+	int rc = 0;
 
 	r->fd[part] = memfd_create(names[part], MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (r->fd[part] < 0 || ftruncate(r->fd[part], (off_t)len))
 		return -errno;
-	/* A part that is not there is an empty file: the number of files is always the same. */
+	/*
+	 * A part that is not there is an empty file, or one with the life alone: the number of
+	 * files is always the same.
+	 */
 	if (len) {
 		mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[part], 0);
 		if (mem == MAP_FAILED)
@@ -48,7 +52,11 @@ static int part_open(struct shm_region *r, enum transport_part part, size_t len)
 		r->mem[part] = mem;
 		r->len[part] = len;
 	}
-	return fcntl(r->fd[part], F_ADD_SEALS, seals) ? -errno : 0;
+	if (part == TRANSPORT_VERSIONS)
+		rc = shm_life_begin(&r->life, r->fd[part], (off_t)(len - LIFE_BYTES));
+	if (!rc && fcntl(r->fd[part], F_ADD_SEALS, seals))
+		rc = -errno;
+	return rc;
 }
 
 /* Another descriptor of the same memory, by which the kernel gives no writable mapping. Or -1. */
@@ -97,7 +105,9 @@ static int part_given(struct shm_region *r, const struct transport_conf *c,
 
 static size_t file_len(enum transport_part part, size_t bytes)
 {
-	return part == TRANSPORT_TABLE ? bytes + SHM_EPOCHS_BYTES : bytes;
+	if (part == TRANSPORT_TABLE)
+		return bytes + SHM_EPOCHS_BYTES;
+	return part == TRANSPORT_VERSIONS ? bytes + LIFE_BYTES : bytes;
 }
 
 int shm_region_open(struct shm_region *r, const struct transport_conf *c, char text[static 256])
@@ -129,6 +139,7 @@ int shm_region_open(struct shm_region *r, const struct transport_conf *c, char t
 
 void shm_region_close(struct shm_region *r)
 {
+	shm_life_end(&r->life);
 	for (int i = 0; i < TRANSPORT_PARTS; i++) {
 		/* Peers keep their own mappings: they read on until their links end. */
 		if (r->mem[i])
@@ -158,7 +169,7 @@ static int part_map(struct shm_map *m, enum transport_part part, int fd, size_t 
 
 	if (fstat(fd, &st))
 		return -EPROTO;
-	device = S_ISCHR(st.st_mode) && !front_part_needed(part);
+	device = S_ISCHR(st.st_mode) && front_part_given(part);
 	if (!device && !is_file_safe(fd, &st, len))
 		return -EPROTO;
 	mem = mmap(NULL, len, prot, MAP_SHARED, fd, 0);
@@ -185,18 +196,21 @@ int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_k
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
 		if (fd[i] < 0 || !front_part_fits((enum transport_part)i, k->bytes[i]))
 			return -EPROTO;
-	for (int i = 0; !rc && i < TRANSPORT_PARTS; i++)
-		if (k->bytes[i])
-			rc = part_map(m, (enum transport_part)i, fd[i],
-				      file_len((enum transport_part)i, k->bytes[i]),
+	for (int i = 0; !rc && i < TRANSPORT_PARTS; i++) {
+		size_t len = file_len((enum transport_part)i, k->bytes[i]);
+
+		if (len)
+			rc = part_map(m, (enum transport_part)i, fd[i], len,
 				      i == TRANSPORT_WORDS && atomics ? PROT_READ | PROT_WRITE
 								      : PROT_READ);
+	}
 	if (rc) {
 		shm_unmap(m);
 		return rc;
 	}
 	m->epochs = (const uint64_t *)m->mem[TRANSPORT_TABLE] + k->bytes[TRANSPORT_TABLE] / 8;
 	m->epoch = k->epoch;
+	m->life = (const uint32_t *)m->mem[TRANSPORT_VERSIONS] + k->bytes[TRANSPORT_VERSIONS] / 4;
 	/* Without it, others READ by us. */
 	if (k->bytes[TRANSPORT_VERSIONS])
 		m->versions = dup_above(fd[TRANSPORT_VERSIONS]);

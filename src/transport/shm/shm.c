@@ -21,6 +21,8 @@ static void shm_free(struct transport *t)
 {
 	struct shm *s = shm_of(t);
 
+	/* With the life: before another process can listen in our place. */
+	shm_region_close(&s->region);
 	for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++) {
 		struct shm_out *o = &s->out[i];
 
@@ -42,7 +44,6 @@ static void shm_free(struct transport *t)
 		unlink(s->path);
 	shm_close(&s->listener);
 	shm_close(&s->epoll);
-	shm_region_close(&s->region);
 	front_fini(t);
 	free(s);
 }
@@ -117,7 +118,7 @@ static int open_and_listen(struct shm *s, char text[static 256])
 	if (rc)
 		return rc;
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
-		s->t.part[i] = i == TRANSPORT_WORDS ? NULL : s->region.mem[i];
+		s->t.part[i] = i == TRANSPORT_WORDS || !c->bytes[i] ? NULL : s->region.mem[i];
 	rc = shm_address(s->path, sizeof(s->path), c->address, c->host);
 	if (rc) {
 		snprintf(text, 256, "the folder's name \"%s\" is too long for a socket in it",

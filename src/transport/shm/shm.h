@@ -10,6 +10,11 @@
  *
  * The table is followed by one page of epochs. The owner raises epoch[h - 1] when it
  * destroys the link of host h. A caller checks it before each operation.
+ *
+ * The versions are followed by one page with the life of the owner (life.h), also where there are
+ * none. The memory outlives the owner, and a caller notices its end only when it looks at the
+ * socket. So it checks the life after each READ has copied: else a caller that hangs before that
+ * would take a dead host's memory for that of its next life.
  */
 #ifndef RESEX_TRANSPORT_SHM_SHM_H
 #define RESEX_TRANSPORT_SHM_SHM_H
@@ -18,6 +23,7 @@
 
 #include "src/transport/backend.h"
 #include "src/transport/shm/faults.h"
+#include "src/transport/shm/life.h"
 
 enum {
 	SHM_EPOCHS_BYTES = 4096,
@@ -41,6 +47,7 @@ struct shm_region {
 	void *mem[TRANSPORT_PARTS];
 	size_t len[TRANSPORT_PARTS];
 	uint64_t *epochs;
+	struct shm_life life;
 };
 
 /* A peer's region, mapped. */
@@ -49,7 +56,8 @@ struct shm_map {
 	size_t len[TRANSPORT_PARTS];
 	const uint64_t *epochs;
 	uint64_t epoch; /* of our link, while it is up */
-	int versions;	/* the file of VERSIONS, for shm_share; 0: none */
+	const uint32_t *life;
+	int versions; /* the file of VERSIONS, for shm_share; 0: none */
 };
 
 /* An outstanding operation. */
