@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * life_abi: a word by which a process tells others of its machine that it lives, and who have its
- * memory mapped: that memory outlives it (src/transport/shm/life.h).
+ * life_abi: a word that says whether a process lives, for other processes of its machine that have
+ * its memory mapped. The memory outlives the process (src/transport/shm/life.h).
  *
  * It is a robust futex of the process. The kernel marks it when the process ends, in whatever way,
  * before it closes the descriptors of the process: so before another one can have its place.
  *
- * Whoever reads in such memory reads the word after it. If the process lived then, it lived when
- * the memory was read. If not, nothing was read.
+ * A reader reads the memory first, and the word after that. If the word says that the process
+ * lives, the process also lived when the memory was read. If not, what was read must not be used.
  */
 #ifndef RESEX_LIFE_ABI_H
 #define RESEX_LIFE_ABI_H

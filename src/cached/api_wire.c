@@ -3,8 +3,8 @@
  * api_wire: what a connection holds, and refusals of evhttp itself.
  *
  * evhttp bounds the body of each request, not the sum. So all bytes that come are counted, until
- * their request is read to its end. When there are too many,
- * api.c is called in the next turn of the loop, and refuses.
+ * their request is read to its end. When there are too many, api.c is called in the next turn of
+ * the loop, and refuses.
  *
  * Bytes that are not HTTP, or a header that is too long, never become a request: evhttp answers
  * them with a page in HTML, and has no hook to say something else (evhttp_set_errorcb came with

@@ -5,13 +5,13 @@
 
 struct cli;
 
-/* Columns of list, also of list --all-hosts. */
+/* Columns of list --totals, also of list --all-hosts. */
 /* clang-format off */
 #define LIST_COLUMNS \
 	{ "NAME", "name", 1 }, { "ID", "domid", 0 }, { "VCPUS", "vcpus", 0 }, \
-	{ "WEIGHT", "weight", 0 }, { "CAP", "cap", 0 }, { "RESOS", "allocated", 0 }, \
+	{ "WEIGHT", "weight", 0 }, { "CAP%", "cap", 0 }, { "RESOS", "allocated", 0 }, \
 	{ "BALANCE", "balance", 0 }, { "MTUS-SENT", "mtus_sent", 0 }, \
-	{ "MTUS-RECV", "mtus_recv", 0 }, { "LATENCY", "latency_us", 0 }, \
+	{ "MTUS-RECV", "mtus_recv", 0 }, { "MEAN-US", "latency_us", 0 }, \
 	{ "RINGS", "rings", 0 }, { "STATE", "state", 1 }
 /* clang-format on */
 

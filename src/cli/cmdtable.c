@@ -9,8 +9,8 @@
 
 /* clang-format off */
 const struct verb verbs[] = {
-	{ "list", "[--all-hosts]", "guests with caps, Resos and MTUs",
-	  OPT_ALL_HOSTS, ARGS_UTF8, run_list },
+	{ "list", "[--totals|--all-hosts]", "what guests use now, and which are capped",
+	  OPT_LIST, ARGS_UTF8, run_list },
 	{ "info", "", "the daemon: policy, supply, ticks, links",
 	  OPT_NONE, ARGS_UTF8, run_info },
 	{ "guest-show", "GUEST", "all that is known of one guest",

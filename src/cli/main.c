@@ -8,6 +8,7 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -158,6 +159,7 @@ int main(int argc, char **argv)
 	};
 	int rc = parse_words(&c, argc, argv);
 
+	setlocale(LC_CTYPE, "C.UTF-8"); /* widths of guests' names, which are in UTF-8 */
 	if (rc)
 		return rc;
 	if (c.options.help && c.verb) {

@@ -27,7 +27,9 @@ struct option_row {
 /* clang-format off */
 static const struct option_row rows[] = {
 	{ "all-hosts", NULL, "show the guests of all hosts of the cluster",
-	  AT(all_hosts), VALUE_FLAG, OPT_ALL_HOSTS, 0 },
+	  AT(all_hosts), VALUE_FLAG, OPT_LIST, 0 },
+	{ "totals", NULL, "show what guests did since they were first seen",
+	  AT(totals), VALUE_FLAG, OPT_LIST, 0 },
 	{ "all-sources", NULL, "show of guests what the hypervisor and their agents say",
 	  AT(all_sources), VALUE_FLAG, OPT_ALL_SOURCES, 0 },
 	{ "file", "FILE", "take policy and parameters from FILE",

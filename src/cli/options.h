@@ -14,7 +14,7 @@
 enum option_set {
 	OPT_NONE = 0,
 	OPT_COMMON = 1 << 0,
-	OPT_ALL_HOSTS = 1 << 1,
+	OPT_LIST = 1 << 1, /* --totals, --all-hosts */
 	OPT_FILE = 1 << 2,
 	OPT_UNDO = 1 << 3,
 	OPT_FORCE = 1 << 4,
@@ -32,7 +32,7 @@ enum option_set {
 struct options {
 	const char *socket; /* NULL: not given */
 	bool json, help, version;
-	bool all, all_hosts, all_sources, undo, force, dry_run, follow, node, verbose;
+	bool all, all_hosts, all_sources, totals, undo, force, dry_run, follow, node, verbose;
 	const char *file, *since; /* NULL: not given */
 	long lines;		  /* -1: not given */
 };

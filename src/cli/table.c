@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * table: rows of JSON as aligned text. One pass over the rows measures the columns, the next one
- * prints them: no cell is kept, however many guests there are. Widths are in bytes, so a name
- * with other characters than ASCII's shifts the cells after it. See table.h.
+ * prints them: no cell is kept, however many guests there are. Widths are those of a terminal, of
+ * names in other letters too. See table.h.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* wcwidth */
+#endif
 #include "src/cli/table.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <wchar.h>
 
 #include "src/util/utf8.h"
 
 enum {
 	CELL_MAX = 256, /* a longer text is cut: names and notes of resexd are shorter */
 	COLS_MAX = 16,	/* list --all-hosts has 14 */
+	WIDTH_IN_PIPES = 80,
 };
 
 /* From this on a figure has no decimals; from the other on it may not be an exact integer. */
@@ -175,19 +181,114 @@ static const json_t *cell_at(const struct rows *r, const struct column *cols, in
 	return json_object_get(json_array_get(r->all, i), cols[c].key);
 }
 
-static void measure_columns(const struct rows *r, const struct column *cols, size_t *width)
+/*
+ * How many columns a terminal shows it in, by the locale's characters; of bytes that are none, one
+ * each. wcwidth(3) is enough here: libsmartcols has it from there too, draws no column by rank, and
+ * wants each cell of a table in memory.
+ */
+static size_t display_width(const char *s, size_t n)
+{
+	mbstate_t st = { 0 };
+	size_t width = 0, took;
+	wchar_t c;
+	int w;
+
+	for (; n; s += took, n -= took) {
+		took = 1;
+		if ((unsigned char)*s < 0x80) {
+			width++;
+			continue;
+		}
+		took = mbrtowc(&c, s, n, &st);
+		if (!took || took > n) { /* also (size_t)-1 and -2 */
+			memset(&st, 0, sizeof(st));
+			took = 1;
+			width++;
+			continue;
+		}
+		w = wcwidth(c);
+		width += w > 0 ? (size_t)w : 0;
+	}
+	return width;
+}
+
+/* Cut *n bytes, of a cell that is wider, to what is shown in most columns with a '+'. */
+static size_t cut_cell(char *s, size_t *n, size_t most)
+{
+	size_t at = *n, width;
+
+	do {
+		do
+			at--;
+		while (at && ((unsigned char)s[at] & 0xc0) == 0x80);
+		width = display_width(s, at);
+	} while (at && width > most - 1);
+	s[at++] = '+';
+	s[at] = 0;
+	*n = at;
+	return width + 1;
+}
+
+/* How a table is printed. */
+struct layout {
+	const struct column *cols;
+	size_t width[COLS_MAX]; /* 0: the column is left out */
+	int last;		/* the last one that is not */
+};
+
+static void measure_columns(const struct rows *r, struct layout *l)
 {
 	char buf[CELL_MAX];
 
-	for (int c = 0; cols[c].head; c++) {
-		width[c] = strlen(cols[c].head);
+	for (int c = 0; l->cols[c].head; c++) {
+		l->width[c] = strlen(l->cols[c].head);
+		l->last = c;
 		for (size_t i = 0; i < r->n; i++) {
-			size_t n = format_cell(cell_at(r, cols, c, i), buf);
+			size_t n = format_cell(cell_at(r, l->cols, c, i), buf);
 
-			if (n > width[c])
-				width[c] = n;
+			n = display_width(buf, n);
+			if (n > l->width[c])
+				l->width[c] = n;
 		}
 	}
+}
+
+/* Two blanks between columns. */
+static size_t whole_width(const struct layout *l)
+{
+	size_t sum = 0;
+
+	for (int c = 0; l->cols[c].head; c++)
+		sum += l->width[c] ? l->width[c] + 2 : 0;
+	return sum - 2;
+}
+
+/* The column to leave out next; -1: none may be. */
+static int least_wanted(const struct layout *l, const int *rank)
+{
+	int least = -1;
+
+	for (int c = 0; l->cols[c].head; c++)
+		if (l->width[c] && rank[c] > (least < 0 ? 0 : rank[least]))
+			least = c;
+	return least;
+}
+
+/* Drop what is wanted least until it fits; then cut the first column. */
+static void fit_columns(struct layout *l, const int *rank, size_t width)
+{
+	size_t over;
+	int c;
+
+	while (whole_width(l) > width && (c = least_wanted(l, rank)) >= 0)
+		l->width[c] = 0;
+	for (c = 0; l->cols[c].head; c++)
+		if (l->width[c])
+			l->last = c;
+	over = whole_width(l) > width ? whole_width(l) - width : 0;
+	if (over && l->width[0] > TABLE_NAME_MIN)
+		l->width[0] = over < l->width[0] - TABLE_NAME_MIN ? l->width[0] - over
+								  : TABLE_NAME_MIN;
 }
 
 static void print_blanks(FILE *f, size_t n)
@@ -197,32 +298,66 @@ static void print_blanks(FILE *f, size_t n)
 }
 
 /* No blanks at the end of a line: the last column is often text, and the terminal narrow. */
-static void print_cell(FILE *f, const char *s, size_t n, size_t width, int left, int last)
+static void print_cell(FILE *f, const struct layout *l, int c, char *s, size_t n)
 {
-	if (!left)
-		print_blanks(f, width - n);
+	size_t width = display_width(s, n);
+
+	if (!l->width[c])
+		return;
+	if (width > l->width[c])
+		width = cut_cell(s, &n, l->width[c]);
+	if (!l->cols[c].left)
+		print_blanks(f, l->width[c] - width);
 	fwrite(s, 1, n, f);
-	if (left && !last)
-		print_blanks(f, width - n);
-	fputs(last ? "\n" : "  ", f);
+	if (l->cols[c].left && c != l->last)
+		print_blanks(f, l->width[c] - width);
+	fputs(c == l->last ? "\n" : "  ", f);
+}
+
+static void print_rows(FILE *f, const struct rows *r, const struct layout *l)
+{
+	const struct column *cols = l->cols;
+	char buf[CELL_MAX];
+
+	for (int c = 0; cols[c].head; c++)
+		print_cell(f, l, c, buf, format_string(cols[c].head, buf));
+	for (size_t i = 0; i < r->n; i++)
+		for (int c = 0; cols[c].head; c++)
+			if (l->width[c])
+				print_cell(f, l, c, buf, format_cell(cell_at(r, cols, c, i), buf));
+}
+
+void table_print_fit(FILE *f, const json_t *rows, const struct column *cols, const int *rank,
+		     size_t width)
+{
+	const struct rows r = rows_of(rows, cols);
+	struct layout l = { .cols = cols };
+
+	measure_columns(&r, &l);
+	fit_columns(&l, rank, width);
+	print_rows(f, &r, &l);
 }
 
 void table_print(FILE *f, const json_t *rows, const struct column *cols)
 {
 	const struct rows r = rows_of(rows, cols);
-	size_t width[COLS_MAX] = { 0 };
-	char buf[CELL_MAX];
+	struct layout l = { .cols = cols };
 
-	measure_columns(&r, cols, width);
-	for (int c = 0; cols[c].head; c++)
-		print_cell(f, cols[c].head, strlen(cols[c].head), width[c], cols[c].left,
-			   !cols[c + 1].head);
-	for (size_t i = 0; i < r.n; i++)
-		for (int c = 0; cols[c].head; c++) {
-			size_t n = format_cell(cell_at(&r, cols, c, i), buf);
+	measure_columns(&r, &l);
+	print_rows(f, &r, &l);
+}
 
-			print_cell(f, buf, n, width[c], cols[c].left, !cols[c + 1].head);
-		}
+size_t table_width(FILE *f)
+{
+	const char *set = getenv("COLUMNS");
+	long n = set ? strtol(set, NULL, 10) : 0;
+	struct winsize ws;
+
+	if (n > 0)
+		return (size_t)n;
+	if (!ioctl(fileno(f), TIOCGWINSZ, &ws) && ws.ws_col)
+		return ws.ws_col;
+	return WIDTH_IN_PIPES;
 }
 
 /* Values begin in one column, and are not measured: the last of a line may be of any length. */

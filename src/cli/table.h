@@ -21,6 +21,22 @@ void table_tame(json_t *v);
  */
 void table_print(FILE *f, const json_t *rows, const struct column *cols);
 
+/*
+ * Print the rows within width columns of the terminal. rank has a number for each column. Where
+ * there is no room, the column with the highest number is left out first; one with 0 never is. If
+ * the rest is still too wide, texts of the first column are cut, to TABLE_NAME_MIN or more, and a
+ * cut text ends with '+'.
+ */
+enum { TABLE_NAME_MIN = 8 };
+void table_print_fit(FILE *f, const json_t *rows, const struct column *cols, const int *rank,
+		     size_t width);
+
+/*
+ * How many columns f has: $COLUMNS, else those of the terminal, else 80. Set COLUMNS to get a
+ * whole table through a pipe.
+ */
+size_t table_width(FILE *f);
+
 /* One "key  value" line a member, in the order given (ended by head NULL). */
 void table_card(FILE *f, const json_t *obj, const struct column *fields);
 

@@ -11,8 +11,8 @@
 enum { TRIAL_PATH_MAX = 256 };
 
 /*
- * Write file's text, $XDG_RUNTIME_DIR/resex/resexd.json or, without that variable,
- * /tmp/resex-UID/resexd.json, if it is not there; and its directory. file: its name. 0, or
+ * Make the configuration and its directory, if they are not there. file: its name, which is
+ * $XDG_RUNTIME_DIR/resex/resexd.json, or /tmp/resex-UID/resexd.json without that variable. 0, or
  * -errno and e filled: -EPERM if another user could change the directory.
  */
 int trial_config(char file[static TRIAL_PATH_MAX], struct conf_error *e);

@@ -48,7 +48,7 @@ static inline struct span span_between(const struct span *from, const struct spa
 	};
 }
 
-/* n a second; 0 when there is no span. */
+/* The rate of n in this span, for each second. 0: the span has no length. */
 static inline uint64_t span_rate(const struct span *s, uint64_t n)
 {
 	return s->ns > 0 ? sat_muldiv(n, (uint64_t)NS_PER_S, (uint64_t)s->ns) : 0;

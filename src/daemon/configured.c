@@ -77,10 +77,8 @@ static int check_only(const struct log *log, const struct daemon_conf *conf, con
 	if (rc)
 		return report_error(log, &e);
 	rc = lockfiles_check(log, conf);
-	if (conf->socket_group[0] && control_group(conf, &gid, &e)) {
-		policy_free(pi);
-		return report_error(log, &e);
-	}
+	if (!rc && conf->socket_group[0] && control_group(conf, &gid, &e))
+		rc = report_error(log, &e);
 	if (!rc && conf->cluster_file[0])
 		rc = check_cluster(log, conf, cluster);
 	if (!rc)

@@ -51,6 +51,16 @@ static int make_standard_dir(const struct log *log, const char *path)
 	return report_dir(log, path, err ? err : errno);
 }
 
+static bool is_standard(const char *path)
+{
+	static const char *const dirs[] = { RESEX_RUNDIR, RESEX_STATEDIR };
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		if (!strcmp(path, dirs[i]))
+			return true;
+	return false;
+}
+
 /*
  * Only the standard directories are made. Another one that is not there is a typing error, or
  * a file system that is not mounted: caps saved there would not be found at the next start.
@@ -59,7 +69,7 @@ static int have_dir(const struct log *log, const char *path, bool make)
 {
 	struct stat st;
 
-	if (!strcmp(path, RESEX_RUNDIR) || !strcmp(path, RESEX_STATEDIR)) {
+	if (is_standard(path)) {
 		int rc = make ? make_standard_dir(log, path) : RESEX_OK;
 
 		if (rc || !make)

@@ -117,7 +117,7 @@ static int read_string(const struct conf_key *k, const json_t *v, const char **o
 	return 0;
 }
 
-/* A relative path would hang on the folder in which each program was started. */
+/* A relative path would mean another file in each folder in which a program is started. */
 static int read_path(const struct conf_key *k, const json_t *v, const char **out)
 {
 	int rc = read_string(k, v, out);

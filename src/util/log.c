@@ -10,15 +10,15 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "src/util/notify.h"
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 
@@ -134,13 +134,8 @@ void log_msg(const struct log *l, enum log_level level, const char *fmt, ...)
 }
 
 /* "NAME=value", of which no byte can end the line and begin another field. Returns its end. */
-static char *add_field(char *at, const char *name, const char *value)
+static char *add_bytes(char *at, const char *name, const char *value, size_t len)
 {
-	size_t len;
-
-	if (!value || !value[0])
-		return at;
-	len = strlen(value) < LOG_TEXT_MAX ? strlen(value) : LOG_TEXT_MAX - 1;
 	at = stpcpy(at, name);
 	*at++ = '=';
 	at += escape_controls(at, value, len);
@@ -148,19 +143,12 @@ static char *add_field(char *at, const char *name, const char *value)
 	return at;
 }
 
-/* Without waiting: a journal that hangs must not stop us. False: it took nothing. */
-static bool send_to_journal(const char *path, const char *fields, size_t len)
+static char *add_field(char *at, const char *name, const char *value)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	bool sent;
-
-	if (fd < 0)
-		return false;
-	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
-	sent = sendto(fd, fields, len, MSG_NOSIGNAL, (struct sockaddr *)&a, sizeof(a)) >= 0;
-	close(fd);
-	return sent;
+	if (!value || !value[0])
+		return at;
+	return add_bytes(at, name, value,
+			 strlen(value) < LOG_TEXT_MAX ? strlen(value) : LOG_TEXT_MAX - 1);
 }
 
 void log_event(const struct log *l, enum log_level level, const struct log_fields *f,
@@ -168,7 +156,7 @@ void log_event(const struct log *l, enum log_level level, const struct log_field
 {
 	enum { FIELDS = 6 };
 	char fields[FIELDS * (LOG_HEAD_MAX + LOG_LINE_MAX)], message[LOG_TEXT_MAX];
-	const char priority[] = { (char)('0' + level), 0 };
+	const char priority = (char)('0' + level);
 	int saved = errno;
 	size_t len;
 	char *at;
@@ -179,13 +167,13 @@ void log_event(const struct log *l, enum log_level level, const struct log_field
 				     f->guest && f->guest[0] ? " " : "", f->guest ? f->guest : "",
 				     text),
 			    sizeof(message));
-	at = add_field(fields, "MESSAGE", message);
-	at = add_field(at, "PRIORITY", priority);
+	at = add_bytes(fields, "MESSAGE", message, len);
+	at = add_bytes(at, "PRIORITY", &priority, 1);
 	at = add_field(at, "SYSLOG_IDENTIFIER", l->program);
 	at = add_field(at, "EVENT", f->event);
 	at = add_field(at, "GUEST", f->guest);
 	at = add_field(at, "MESSAGE_ID", f->message_id);
-	if (!l->journal || !send_to_journal(l->journal, fields, (size_t)(at - fields)))
+	if (!l->journal || notify_send(l->journal, fields, (size_t)(at - fields)))
 		write_line(l, level, message, len);
 	errno = saved;
 }

@@ -27,7 +27,7 @@ void log_init(struct log *l, const char *program, enum log_level level);
 void log_msg(const struct log *l, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Fields of an event besides its text; NULL or "": without it. */
+/* Fields of an event besides its text. guest and message_id may be NULL or "": without it. */
 struct log_fields {
 	const char *event, *guest, *message_id; /* EVENT, GUEST, MESSAGE_ID */
 };

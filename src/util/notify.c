@@ -15,17 +15,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-int notify_systemd(const char *state)
+int notify_send(const char *path, const char *bytes, size_t len)
 {
-	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	size_t n;
+	size_t n = strlen(path);
 	ssize_t w;
 	int fd;
 
-	if (!path || !path[0])
-		return -ENOTCONN;
-	n = strlen(path);
 	if (n >= sizeof(a.sun_path) || (path[0] != '/' && path[0] != '@'))
 		return -EINVAL;
 	memcpy(a.sun_path, path, n);
@@ -35,11 +31,20 @@ int notify_systemd(const char *state)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	w = sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&a,
+	w = sendto(fd, bytes, len, MSG_NOSIGNAL, (struct sockaddr *)&a,
 		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
 	n = w < 0 ? (size_t)errno : 0;
 	close(fd);
 	return -(int)n;
+}
+
+int notify_systemd(const char *state)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+
+	if (!path || !path[0])
+		return -ENOTCONN;
+	return notify_send(path, state, strlen(state));
 }
 
 uint64_t notify_watchdog_us(void)

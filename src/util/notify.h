@@ -6,7 +6,14 @@
 #ifndef RESEX_UTIL_NOTIFY_H
 #define RESEX_UTIL_NOTIFY_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+/*
+ * Send a datagram to the socket at path, "/..." or abstract, "@...", without waiting. 0, -EINVAL:
+ * path is neither, or too long; or -errno of socket(2) and sendto(2).
+ */
+int notify_send(const char *path, const char *bytes, size_t len);
 
 /* Send a state such as "READY=1". 0, -ENOTCONN without NOTIFY_SOCKET, or -errno. */
 int notify_systemd(const char *state);

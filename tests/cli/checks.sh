@@ -60,13 +60,15 @@ that() { # NAME COMMAND...: it ends with 0
 
 not() { ! "$@"; }
 
-until_says() { # PATTERN COMMAND...: runs the command until it prints the pattern
-	local pattern=$1
+until_says() { # PATTERN COMMAND...: runs the command until it prints the pattern; else shows its last output
+	local pattern=$1 said=
 	shift
 	for _ in $(seq 600); do
-		"$@" | grep -Eq -- "$pattern" && return
+		said=$("$@")
+		grep -Eq -- "$pattern" <<<"$said" && return
 		sleep 0.05
 	done
+	printf 'no line fits "%s" in:\n%s\n' "$pattern" "$said"
 	return 1
 }
 

@@ -29,7 +29,7 @@ trap cleanup EXIT
 
 # Programs that run as nobody must not need to enter the build directory.
 cp "$build/resex" "$build/resexd" "$dir/"
-resex() { "$dir/resex" -s "$dir/sock" "$@"; }
+resex() { COLUMNS=200 "$dir/resex" -s "$dir/sock" "$@"; }
 resexd() { "$dir/resexd" --hv sim -c "$dir/c.json" "$@"; }
 
 config() { # [MEMBERS]: the daemon's configuration, with further members
@@ -49,7 +49,7 @@ start() {
 	daemon=$!
 	for _ in $(seq 200); do
 		kill -0 "$daemon" 2>/dev/null || break
-		[ "$(resex list 2>/dev/null | grep -cE ' [1-9][0-9]* +(managed|exempt)$')" -ge 2 ] && return
+		[ "$(resex list --totals 2>/dev/null | grep -cE ' [1-9][0-9]* +(managed|exempt)$')" -ge 2 ] && return
 		sleep 0.05
 	done
 	echo "not ok: resexd did not come up:"
@@ -248,7 +248,10 @@ fi
 # --- with a daemon --------------------------------------------------------------------
 
 start
-good list '^bulk +2 +1 +256 ' resex list
+good 'list --totals' '^bulk +2 +1 +256 ' resex list --totals
+that 'list has rates' until_says '^bulk +2 +[0-9.]+ +[0-9.]+ +[0-9]+ +[0-9.]+ +[0-9-]+ +[0-9.]+ +[0-9-]+ +[0-9-]+ +managed$' resex list
+that '80 columns in a pipe' test "$(env -u COLUMNS "$dir/resex" -s "$dir/sock" list | awk 'length > 80' | wc -l)" = 0
+fails 2 resex 'all-hosts shows totals: leave out --totals' resex list --totals --all-hosts
 good info '^hypervisor +sim$' resex info
 good guest-show '^name +bulk$' resex guest-show bulk
 good 'guest-show by id' '^name +server$' resex guest-show 1
@@ -567,12 +570,12 @@ resex guest-set bulk weight=999 >/dev/null
 config '"guests": { "bulk": { "weight": 300 } }'
 kill -HUP "$daemon"
 that 'SIGHUP reads the configuration again' in_log 'reload: configuration read again, policy freemarket goes on'
-good 'its settings hold' '^bulk +2 +1 +300 ' resex list
+good 'its settings hold' '^bulk +2 +1 +300 ' resex list --totals
 config '"guests": { "bulk": { "weight": 400 } }, "interval": "2ms"'
 kill -HUP "$daemon"
 that 'what cannot change is refused by name' \
 	in_log 'c.json:[0-9]+:[0-9]+: interval cannot change while resexd runs: .* stays in force$'
-good 'and then nothing has changed' '^bulk +2 +1 +300 ' resex list
+good 'and then nothing has changed' '^bulk +2 +1 +300 ' resex list --totals
 printf '{ "links": [],\n  "epoch": 5 }\n' >"$dir/c.json"
 kill -HUP "$daemon"
 that 'an error is said with its place' in_log 'c.json:2:12: epoch is 5: .* stays in force$'
@@ -650,7 +653,7 @@ stop TERM 0
 
 config '"guests": { "bulk": { "exempt": true, "weight": 512 } }'
 start --verbose
-good 'an exempt guest' '^bulk +2 +1 +512 .* exempt$' resex list
+good 'an exempt guest' '^bulk +2 +1 +512 .* exempt$' resex list --totals
 good 'why it is not capped' '^bulk: exempt by configuration' resex why bulk
 stop TERM 0
 config

@@ -80,7 +80,7 @@ start() {
 	daemon[$1]=$!
 	for _ in $(seq 400); do
 		kill -0 "${daemon[$1]}" 2>/dev/null || break
-		[ "$(resex "$1" list 2>/dev/null | grep -cE ' [1-9][0-9]* +(managed|exempt)$')" -ge 2 ] && return
+		[ "$(COLUMNS=200 resex "$1" list --totals 2>/dev/null | grep -cE ' [1-9][0-9]* +(managed|exempt)$')" -ge 2 ] && return
 		sleep 0.05
 	done
 	echo "not ok: resexd of host $1 did not come up:"

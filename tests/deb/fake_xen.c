@@ -194,7 +194,7 @@ void xencall_free_buffer(xencall_handle *h, void *p)
 	free(p);
 }
 
-/* For the test: who set which cap of whom. */
+/* Record each change of a cap for the test: the process, the domain, the cap. */
 static void note(uint32_t domid, uint16_t cap)
 {
 	char line[64];

@@ -302,12 +302,16 @@ def happens(client, haproxy):
     client.say("read")
     recovers(client, haproxy, [11, 20, 30, 0])
 
-    haproxy.signal(signal.SIGSTOP)
-    client.process.stdin.write("read\n")  # answered when there is a reading
-    time.sleep(2)  # more than the timeout of a client that gets little CPU time
-    haproxy.signal(signal.SIGCONT)
-    client.process.stdout.readline()
-    client.say("see")
+    # A client that gets no CPU time meanwhile does not see that HAProxy hangs: then it hangs for longer.
+    for pause in (1, 4, 16):
+        haproxy.signal(signal.SIGSTOP)
+        client.process.stdin.write("read\n")  # answered when there is a reading
+        time.sleep(pause)
+        haproxy.signal(signal.SIGCONT)
+        client.process.stdout.readline()
+        client.say("see")
+        if client.connections == 3:
+            break
     expect(client.connections == 3, "a connection after the hung one", client.connections)
     recovers(client, haproxy, [12, 20, 0, 40])
 

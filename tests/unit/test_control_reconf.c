@@ -321,7 +321,7 @@ WITH_CALL(service_set__refused__says_what_a_file_would)
 		{ "{'priority':8}", RESEX_RANGE, "from 0 to 7" },
 		{ "{'guarantee':3,'share':3}", RESEX_RANGE,
 		  "the guarantees of all services are 4 nodes, and \"nodes\" has 3" },
-		{ "{'shares':4}", RESEX_RANGE, "unknown key \"shares\"" },
+		{ "{'shares':4}", RESEX_USAGE, "unknown key \"shares\"" },
 		{ "{'high':'2'}", RESEX_RANGE, "high is \"2\"" },
 		{ "{'minimum':0}", RESEX_RANGE, "minimum: other hosts count on it: write it" },
 	};

@@ -65,9 +65,8 @@ TEST(config__not_given__is_the_default_file)
 
 	assert_int_equal(parse(&o, "resexd --check"), -1);
 	assert_string_equal(o.config, RESEX_CONFDIR "/resexd.json");
-	assert_int_equal(parse(&o, "resexd --observe"), -1);
+	assert_int_equal(parse(&o, "resexd --hv sim --observe"), -1);
 	assert_int_equal(o.mode, MODE_OBSERVE);
-	assert_string_equal(o.config, RESEX_CONFDIR "/resexd.json");
 	assert_int_equal(parse(&o, "resexd --hv sim --scenario s.json"), -1);
 	assert_null(o.config);
 	assert_int_equal(parse(&o, "resexd --hv sim"), -1); /* a trial */

@@ -631,7 +631,8 @@ RIG_TEST(open__something_wrong__is_said_and_all_is_closed)
 {
 	struct fixture *f = *state;
 
-	settings(f, ", \"policy\": \"dear\"");
+	settings(f, "");
+	strcpy(f->conf.policy, "dear");
 	assert_open_fails(f, -ENOENT, RESEX_NO_POLICY, "\"dear\"");
 	settings(f, ", \"policy_file\": \"/nowhere/p.json\"");
 	assert_open_fails(f, -ENOENT, RESEX_BAD_CONFIG, "/nowhere/p.json: ");

@@ -111,26 +111,23 @@ WITH_RIG(second__late_tick__is_as_long_as_it_was)
 			 800 * MS); /* to the end of the epoch: epochs stay where they are */
 }
 
+static void assert_second(struct sampler_rig *g, int64_t epoch_ns, int64_t ns)
+{
+	open_with_epoch(g, epoch_ns);
+	rig_settled(g, 3, 7);
+	ticks(g, (int)(ns / MS) - 2);
+	assert_int_equal(seen(g).ns, 0);
+	assert_int_equal(seen(g).ns, ns);
+}
+
 WITH_RIG(second__short_epochs__is_of_as_many_as_make_one)
 {
-	struct sampler_rig *g = *state;
-
-	open_with_epoch(g, 300 * MS);
-	rig_settled(g, 3, 7);
-	ticks(g, 1198);
-	assert_int_equal(seen(g).ns, 0);
-	assert_int_equal(seen(g).ns, 1200 * MS);
+	assert_second(*state, 300 * MS, 1200 * MS);
 }
 
 WITH_RIG(second__long_epoch__is_one)
 {
-	struct sampler_rig *g = *state;
-
-	open_with_epoch(g, 3 * S);
-	rig_settled(g, 3, 7);
-	ticks(g, 2998);
-	assert_int_equal(seen(g).ns, 0);
-	assert_int_equal(seen(g).ns, 3 * S);
+	assert_second(*state, 3 * S, 3 * S);
 }
 
 /* From when it was set, not from when it was wanted or seen. */

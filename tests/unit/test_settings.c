@@ -650,7 +650,7 @@ RIG_TEST(man_page__its_examples_are_good)
 	take(c, ex.text[0]);
 	assert_int_equal(c->link[0].bytes_s, 1250000000);
 	take(c, ex.text[1]);
-	assert_string_equal(c->policy_file, "/etc/resex/freemarket.json");
+	assert_string_equal(c->policy_file, "/usr/share/resex/policies/freemarket.json");
 	assert_int_equal(settings_guest(c, "trading", "-")->weight, 512);
 	assert_int_equal(settings_guest(c, "trading", "-")->min_cap, 5);
 	assert_int_equal(settings_guest(c, "trading", "-")->link, 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* table: rows of JSON as aligned text: cells as printf(3) writes them, rows in both forms. */
 #include <inttypes.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@ static const struct column name_and_figure[] = {
 };
 
 /* json with ' for ". */
-static void assert_printed(const char *json, const struct column *cols, const char *wanted)
+static void assert_fits(const char *json, const struct column *cols, const int *rank, size_t width,
+			const char *wanted)
 {
 	char *text = strdup(json), *printed = NULL;
 	size_t size = 0;
@@ -25,12 +27,20 @@ static void assert_printed(const char *json, const struct column *cols, const ch
 	for (char *p = text; *p; p++)
 		*p = *p == '\'' ? '"' : *p;
 	rows = json_loads(text, JSON_DECODE_ANY, NULL);
-	table_print(f, rows, cols);
+	if (rank)
+		table_print_fit(f, rows, cols, rank, width);
+	else
+		table_print(f, rows, cols);
 	fclose(f);
 	assert_string_equal(printed, wanted);
 	json_decref(rows);
 	free(printed);
 	free(text);
+}
+
+static void assert_printed(const char *json, const struct column *cols, const char *wanted)
+{
+	assert_fits(json, cols, NULL, 0, wanted);
 }
 
 TEST(rows__as_objects_and_as_arrays__are_printed_alike)
@@ -136,4 +146,80 @@ TEST(cell__longer_than_a_cell_may_be__is_cut)
 	snprintf(json, sizeof(json), "{'x':['%.300s']}", text);
 	snprintf(wanted, sizeof(wanted), "%255s\n%.255s\n", "X", text);
 	assert_printed(json, one, wanted);
+}
+
+/* --- within a width -------------------------------------------------------------------- */
+
+static const char guests[] = "[{'name':'database-one','figure':12,'state':'up'},"
+			     "{'name':'b','figure':3,'state':'down'}]";
+static const int figure_first[] = { 0, 2, 1 };
+
+TEST(fit__with_room__is_the_whole_table)
+{
+	assert_fits(guests, name_and_figure, figure_first, 27,
+		    "NAME          FIGURE  STATE\n"
+		    "database-one      12  up\n"
+		    "b                  3  down\n");
+}
+
+TEST(fit__one_column_less__leaves_out_the_highest_rank)
+{
+	assert_fits(guests, name_and_figure, figure_first, 26,
+		    "NAME          STATE\n"
+		    "database-one  up\n"
+		    "b             down\n");
+	assert_fits(guests, name_and_figure, (const int[]){ 0, 1, 2 }, 26,
+		    "NAME          FIGURE\n"
+		    "database-one      12\n"
+		    "b                  3\n");
+	assert_fits(guests, name_and_figure, figure_first, 12, "NAME\ndatabase-one\nb\n");
+}
+
+TEST(fit__rank_0__is_never_left_out_and_names_are_cut)
+{
+	static const int rank[] = { 0, 0, 0 };
+
+	assert_fits(guests, name_and_figure, rank, 24,
+		    "NAME       FIGURE  STATE\n"
+		    "database+      12  up\n"
+		    "b               3  down\n");
+	/* No shorter than 8: then the line is longer. */
+	assert_fits(guests, name_and_figure, rank, 1,
+		    "NAME      FIGURE  STATE\n"
+		    "databas+      12  up\n"
+		    "b              3  down\n");
+}
+
+/* Widths are those of the terminal: two letters here take two columns each, and one takes none. */
+TEST(fit__names_in_other_letters__keep_columns_and_are_not_split)
+{
+	static const int rank[] = { 0, 0, 0 };
+
+	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+	assert_fits("[{'name':'\u00e4\u6f22\u5b57','figure':1,'state':'x'},"
+		    "{'name':'e\u0301','figure':2,'state':'y'}]",
+		    name_and_figure, rank, 80,
+		    "NAME   FIGURE  STATE\n"
+		    "\u00e4\u6f22\u5b57       1  x\n"
+		    "e\u0301           2  y\n");
+	assert_fits("[{'name':'\u6f22\u5b57\u6f22\u5b57\u6f22\u5b57','figure':1,'state':'x'}]",
+		    name_and_figure, rank, 23,
+		    "NAME      FIGURE  STATE\n"
+		    "\u6f22\u5b57\u6f22+        1  x\n");
+	setlocale(LC_CTYPE, "C");
+}
+
+TEST(width__COLUMNS_or_80_in_a_pipe)
+{
+	FILE *f = tmpfile();
+
+	assert_non_null(f);
+	unsetenv("COLUMNS");
+	assert_int_equal(table_width(f), 80);
+	setenv("COLUMNS", "132", 1);
+	assert_int_equal(table_width(f), 132);
+	setenv("COLUMNS", "-3", 1);
+	assert_int_equal(table_width(f), 80);
+	unsetenv("COLUMNS");
+	fclose(f);
 }

@@ -238,7 +238,7 @@ void shm_run(struct shm *s, uint32_t i, struct mono now)
 	torn = finish_due(s, i, now);
 	/* After finish_due: results that are due come before the DOWN. */
 	if (rc || torn)
-		front_down(&s->t, &s->t.out[i], rc ? rc : torn, "ended the link", now);
+		front_down(&s->t, &s->t.out[i], rc ? rc : torn, FRONT_CLOSED, now);
 	if (!o->n && !o->lates)
 		hostset_set(&s->busy, i + 1, false);
 }
