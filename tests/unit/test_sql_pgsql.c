@@ -106,18 +106,23 @@ PG_TEST(update__cancelled_in_commit__is_unknown)
 static void name_standby(struct rig *r)
 {
 	PGconn *c = other(r, "CREATE TABLE probe (); SET synchronous_commit = on");
+	int64_t waits = 0;
 
 	rig_run(r, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
 	rig_run(r, "SELECT pg_reload_conf()");
 	/* A process of the server does it, some time later. */
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 1000 && !waits; i++) {
 		assert_true(PQsendQuery(c, "INSERT INTO probe DEFAULT VALUES"));
-		rig_sleep_ms(20);
-		if (rig_number(r, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = "
-				  "'SyncRep'"))
-			break;
-		PQclear(PQgetResult(c));
-		assert_null(PQgetResult(c));
+		do {
+			rig_sleep_ms(2);
+			waits = rig_number(r, "SELECT count(*) FROM pg_stat_activity WHERE "
+					      "wait_event = 'SyncRep'");
+			assert_true(PQconsumeInput(c));
+		} while (!waits && PQisBusy(c));
+		if (!waits)
+			PQclear(PQgetResult(c));
+		if (!waits)
+			assert_null(PQgetResult(c));
 	}
 	rig_run(r, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE wait_event "
 		   "= 'SyncRep'");
