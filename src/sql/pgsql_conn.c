@@ -320,10 +320,12 @@ static PGconn *connect_to(const struct sql_conf *c)
 }
 
 /* The server's messages that are no answers: libpq would print them. */
-static void ignore_notice(void *arg, const PGresult *r)
+static void take_notice(void *arg, const PGresult *r)
 {
-	(void)arg;
-	(void)r;
+	struct sql *s = arg;
+
+	if (!strcmp(pgsql_state(r), "25P01")) /* no active SQL transaction */
+		s->ended = true;
 }
 
 /* The isolation of updates is the role's; all else is READ COMMITTED. */
@@ -412,7 +414,7 @@ int pgsql_connect(struct sql *s, const struct sql_conf *c, struct sql_error *e)
 		pgsql_disconnect(s);
 		return -EPROTO;
 	}
-	PQsetNoticeReceiver(s->conn, ignore_notice, NULL);
+	PQsetNoticeReceiver(s->conn, take_notice, s);
 	if (PQsetnonblocking(s->conn, 1) || !PQenterPipelineMode(s->conn))
 		return lost(s, PQerrorMessage(s->conn), e);
 	rc = pgsql_call(s, e);

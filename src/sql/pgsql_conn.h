@@ -22,6 +22,7 @@ struct sql {
 	struct mono until; /* of the call under way */
 	uint16_t self;
 	unsigned prepared;	   /* bits of enum pgsql_prepared */
+	bool ended;		   /* a COMMIT had no transaction to end */
 	struct pgsql_texts texts;  /* statements of updates that are prepared */
 	const char *begin;	   /* of an update: with the role's isolation */
 	uint64_t system, database; /* identify it */

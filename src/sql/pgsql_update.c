@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pgsql_update: the transaction of an update; see sql.h. Two round trips: all but COMMIT goes out
- * at once. The check and the update's row are one prepared statement, which comes first; when it
- * finds a difference, the statements behind it are rolled back. Statements that come again are
- * prepared, too (pgsql_texts.h).
+ * pgsql_update: the transaction of an update; see sql.h. One round trip: all goes out at once,
+ * COMMIT too. The check and the update's row are one prepared statement, which comes first. When it
+ * finds a difference, it fails: the database then runs none of the statements behind it, and not
+ * COMMIT. Statements that come again are prepared, too (pgsql_texts.h).
  *
  * Only an answer to COMMIT says how it ended. What is lost before counts as unknown, too: the
- * caller then asks on another connection.
+ * caller then asks on another connection. The server may take the transaction up as late as it
+ * likes: the check is part of it, and the caller has raised the row.
  */
 #include "config.h"
 
@@ -18,9 +19,9 @@
 #include "src/sql/pgsql.h"
 
 enum { BEGIN, CHECK, STATEMENTS };
-enum { QUERIES = STATEMENTS + SQL_STATEMENTS_MAX * PGSQL_TEXT_QUERIES, CHECK_PARAMS = 5 };
+enum { QUERIES = STATEMENTS + SQL_STATEMENTS_MAX * PGSQL_TEXT_QUERIES + 1, CHECK_PARAMS = 5 };
 
-/* What goes out before COMMIT. A statement may need more than one query (pgsql_texts.h). */
+/* The transaction; COMMIT is last. A statement may need more than one query (pgsql_texts.h). */
 struct queries {
 	struct pgsql_query q[QUERIES];
 	uint32_t n;
@@ -31,17 +32,19 @@ struct queries {
 
 /*
  * R5: the epoch, then the own row, FOR SHARE until the end; and the number of this transaction for
- * the guard of cached tables. A name that is not newer than that of the slot's row changes nothing.
+ * the guard of cached tables. If they are not as they were, the transaction's number is NULL; if
+ * the slot's row has a name that is not older, the name is. Both columns are NOT NULL: so it fails,
+ * and what goes out behind it is not run.
  */
 static const char check_text[] =
 	"INSERT INTO resex.update AS u (member, slot, name, transaction)"
-	" SELECT $2::integer, $4::integer, $5::bigint, held.id FROM ("
-	"SELECT pg_current_xact_id()::text::bigint AS id FROM resex.epoch AS e, resex.member AS m"
+	" VALUES ($2::integer, $4::integer, $5::bigint, ("
+	"SELECT pg_current_xact_id()::text::bigint FROM resex.epoch AS e, resex.member AS m"
 	" WHERE e.epoch = $1::integer AND e.version = 1 AND m.number = $2::integer"
-	" AND m.fence = $3::integer AND m.is_in FOR SHARE OF e, m) AS held"
+	" AND m.fence = $3::integer AND m.is_in FOR SHARE OF e, m))"
 	" ON CONFLICT (member, slot) DO UPDATE"
-	" SET name = excluded.name, transaction = excluded.transaction"
-	" WHERE u.name < excluded.name"
+	" SET name = CASE WHEN u.name < excluded.name THEN excluded.name END,"
+	" transaction = excluded.transaction"
 	" RETURNING u.transaction, set_config('resex.update', u.transaction::text, true)";
 
 static_assert(SQL_SCHEMA == 1, "check_text has the version of the schema");
@@ -90,9 +93,10 @@ static void fill_queries(struct queries *all, struct sql *s, const struct check 
 	all->n = STATEMENTS;
 	for (uint32_t i = 0; i < u->statements; i++)
 		fill_statement(all, s, u, i);
+	all->q[all->n++] = (struct pgsql_query){ .text = "COMMIT" };
 }
 
-/* The check found no row. Was it the name? Then no new name will help. */
+/* The check found a difference. Was it the name? Then no new name will help. */
 static enum sql_end explain(struct sql *s, const struct sql_update *u, struct sql_error *e)
 {
 	char self[24], slot[24], name[24];
@@ -131,10 +135,13 @@ static bool is_worn(const char *state)
 }
 
 /* The check was refused. One that waited in vain, or lost to a change, is made anew. */
-static enum sql_end check_refused(struct sql *s, const PGresult *r, struct sql_error *e)
+static enum sql_end check_refused(struct sql *s, const struct sql_update *u, const PGresult *r,
+				  struct sql_error *e)
 {
 	int rc = pgsql_refusal(s, r, "the check of an update", e);
 
+	if (!strcmp(pgsql_state(r), "23502"))
+		return explain(s, u, e);
 	if (is_worn(pgsql_state(r))) {
 		pgsql_forget(s);
 		return SQL_CHANGED;
@@ -178,47 +185,6 @@ static int prepare(struct sql *s, struct sql_error *e)
 	return rc;
 }
 
-/* How it ended, and what the database said; the transaction is not rolled back always. */
-static enum sql_end judge(struct sql *s, const struct sql_update *u, const struct queries *all,
-			  uint32_t bad, uint64_t *transaction, struct sql_error *e)
-{
-	const struct pgsql_query *q = all->q;
-
-	if (bad <= CHECK)
-		return check_refused(s, q[bad].result, e);
-	if (!PQntuples(q[CHECK].result))
-		return explain(s, u, e);
-	if (bad < all->n)
-		return statement_refused(s, u, all, bad, e);
-	if (PQtransactionStatus(s->conn) != PQTRANS_INTRANS) {
-		sql_fail(e, 0, "a statement ended the transaction: leave it out");
-		pgsql_disconnect(s);
-		return SQL_UNKNOWN;
-	}
-	if (sql_number(pgsql_cell(q[CHECK].result, 0, 0), 1, INT64_MAX, "the transaction",
-		       transaction, e)) {
-		pgsql_rollback(s);
-		return SQL_FAILED;
-	}
-	return SQL_COMMITTED;
-}
-
-/* All but COMMIT. SQL_COMMITTED: it may be committed. */
-static enum sql_end run(struct sql *s, const struct sql_update *u, struct queries *all,
-			uint64_t *transaction, struct sql_error *e)
-{
-	enum sql_end end;
-	uint32_t bad;
-
-	if (pgsql_run(s, all->q, all->n, e))
-		return SQL_UNKNOWN;
-	bad = pgsql_bad(all->q, all->n);
-	end = judge(s, u, all, bad, transaction, e);
-	if (all->prepares && bad <= all->prepares) /* what is prepared is not known */
-		pgsql_forget(s);
-	return end;
-}
-
 /*
  * COMMIT was refused: surely without effect if it is for what the transaction did (constraints
  * that are checked last, serialization). Anything else may have come behind the commit.
@@ -233,25 +199,60 @@ static bool surely_refused(const PGresult *r)
 	return false;
 }
 
-static enum sql_end commit(struct sql *s, struct sql_error *e)
+/* What COMMIT answered. */
+static enum sql_end committed(struct sql *s, const struct queries *all, bool refused,
+			      uint64_t *transaction, struct sql_error *e)
 {
-	struct pgsql_query q = { .text = "COMMIT" };
-	enum sql_end end = SQL_UNKNOWN;
+	PGresult *r = all->q[all->n - 1].result;
 
-	if (pgsql_run(s, &q, 1, e)) {
-		end = SQL_UNKNOWN;
-	} else if (pgsql_bad(&q, 1) == 1 && !strcmp(PQcmdStatus(q.result), "COMMIT")) {
-		end = SQL_COMMITTED;
-	} else if (pgsql_bad(&q, 1) == 1) {
-		sql_fail(e, 0, "the database rolled the transaction back");
-		end = SQL_FAILED;
-	} else {
-		pgsql_refusal(s, q.result, "COMMIT", e);
-		end = surely_refused(q.result) ? SQL_FAILED : SQL_UNKNOWN;
-		if (end == SQL_UNKNOWN)
-			pgsql_disconnect(s);
+	if (refused) {
+		pgsql_refusal(s, r, "COMMIT", e);
+		if (surely_refused(r))
+			return SQL_FAILED;
+		pgsql_disconnect(s);
+		return SQL_UNKNOWN;
 	}
-	pgsql_clear(&q, 1);
+	if (strcmp(PQcmdStatus(r), "COMMIT") != 0) {
+		sql_fail(e, 0, "the database rolled the transaction back");
+		return SQL_FAILED;
+	}
+	if (s->ended) {
+		sql_fail(e, 0, "a statement ended the transaction: leave it out");
+		pgsql_disconnect(s);
+		return SQL_UNKNOWN;
+	}
+	if (sql_number(pgsql_cell(all->q[CHECK].result, 0, 0), 1, INT64_MAX, "the transaction",
+		       transaction, e)) {
+		pgsql_disconnect(s);
+		return SQL_UNKNOWN;
+	}
+	return SQL_COMMITTED;
+}
+
+/* How it ended, and what the database said. bad: the first query that was refused. */
+static enum sql_end judge(struct sql *s, const struct sql_update *u, const struct queries *all,
+			  uint32_t bad, uint64_t *transaction, struct sql_error *e)
+{
+	if (bad <= CHECK)
+		return check_refused(s, u, all->q[bad].result, e);
+	if (bad < all->n - 1)
+		return statement_refused(s, u, all, bad, e);
+	return committed(s, all, bad < all->n, transaction, e);
+}
+
+static enum sql_end run(struct sql *s, const struct sql_update *u, struct queries *all,
+			uint64_t *transaction, struct sql_error *e)
+{
+	enum sql_end end;
+	uint32_t bad;
+
+	s->ended = false;
+	if (pgsql_run(s, all->q, all->n, e))
+		return SQL_UNKNOWN;
+	bad = pgsql_bad(all->q, all->n);
+	end = judge(s, u, all, bad, transaction, e);
+	if (all->prepares && bad <= all->prepares) /* what is prepared is not known */
+		pgsql_forget(s);
 	return end;
 }
 
@@ -287,8 +288,6 @@ enum sql_end pgsql_update(struct sql *s, const struct sql_update *u, uint64_t *t
 	fill_check(&c, s, u);
 	fill_queries(&all, s, &c, u);
 	end = run(s, u, &all, &number, e);
-	if (end == SQL_COMMITTED)
-		end = commit(s, e);
 	if (end == SQL_COMMITTED) {
 		*transaction = number;
 		for (uint32_t i = 0; i < u->statements; i++)

@@ -132,6 +132,9 @@ def kill_at(x, f, h, moment):
     names = VICTIMS[f.variant]
     if not x.await_member(h):
         return False
+    # "before": half of them before anything of the update is sent, half when the database has all but COMMIT.
+    if moment == "commit_unsent" and f.draw[0] < 0.5:
+        moment = "commit_behind"
     # "in": half of them while the COMMIT is surely under way; it takes effect when its client is dead.
     lock = CommitLock(x.w, h.number) if moment == "commit_sent" and f.draw[0] < 0.5 else None
     try:
@@ -231,9 +234,9 @@ def varnish_stopped(x, f, h):
 
 # Between a check and what follows: the moment, of which program, and how many may pass before.
 THREADS = {
-    "looked": ("cached", 3), "clock_read": ("cached", 400), "commit_unsent": ("cached", 3),
-    "commit_sent": ("cached", 3), "committed": ("cached", 3), "fill_begun": ("server", 40),
-    "fill_ends": ("server", 40), "fill_ended": ("server", 40), "update_ends": ("server", 5),
+    "looked": ("cached", 3), "clock_read": ("cached", 400), "commit_unsent": ("cached", 3), "commit_behind": ("cached", 3),
+    "commit_sent": ("cached", 3), "committed": ("cached", 3), "fill_begun": ("server", 40), "fill_ends": ("server", 40),
+    "fill_ended": ("server", 40), "update_ends": ("server", 5),
 }
 
 
@@ -328,7 +331,9 @@ def lost_in_commit(x, f, h):
         return False
     lock = CommitLock(x.w, h.number) if v in ("terminated", "late") else None
     try:
-        if not x.held(h, "cached", "commit_unsent" if v == "request" else "commit_sent", f.draw[1]):
+        # "request": nothing of the update arrives, or all but its COMMIT.
+        lost = "commit_sent" if v != "request" else "commit_unsent" if f.draw[0] < 0.5 else "commit_behind"
+        if not x.held(h, "cached", lost, f.draw[1]):
             return False
         if v == "answer":
             time.sleep(0.002 + f.draw[2] * 0.03)

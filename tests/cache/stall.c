@@ -33,8 +33,9 @@
 
 /* As in stall.py. */
 enum moment {
-	COMMIT_UNSENT = 1, /* resex-cached: an update is done but for its COMMIT */
-	COMMIT_SENT,	   /* ... and no answer was read */
+	COMMIT_UNSENT = 1, /* resex-cached: all have acknowledged an update; none of it is sent */
+	COMMIT_BEHIND,	   /* ... all of it is sent, but for its COMMIT */
+	COMMIT_SENT,	   /* ... all of it is sent, and no answer was read */
 	COMMITTED,	   /* ... and the answer was read */
 	LOOKED,		   /* the database has answered a look */
 	JOINED,		   /* the database has answered a join's COMMIT */
@@ -61,13 +62,13 @@ _Static_assert(sizeof(struct control) == 32 + 8 * MOMENTS, "as in stall.py");
 static struct control *control;
 static pid_t main_tid;
 
-/* What this thread's connection to the database does. */
-enum talk { NOTHING, COMMITS, LOOKS, JOINS };
+/* What this thread's connection to the database does. UPDATES: its COMMIT is not queued yet. */
+enum talk { NOTHING, UPDATES, COMMITS, LOOKS, JOINS };
 static _Thread_local enum talk talk;
 
 struct pg_conn;
 struct pg_result;
-enum { PG_COMMAND_OK = 1, PG_TUPLES_OK = 2, PG_IN_TRANSACTION = 2 };
+enum { PG_COMMAND_OK = 1, PG_TUPLES_OK = 2 };
 
 static void *next(const char *name)
 {
@@ -173,7 +174,7 @@ int clock_gettime(clockid_t which, struct timespec *ts)
 /* --- the database, of resex-cached ----------------------------------------------------------- */
 
 static int (*next_socket)(const struct pg_conn *c);
-static int (*next_transaction)(const struct pg_conn *c);
+static int (*next_flush)(struct pg_conn *c);
 static int (*next_query)(struct pg_conn *c, const char *text, int n, const unsigned *types,
 			 const char *const *values, const int *lengths, const int *formats,
 			 int format);
@@ -186,11 +187,30 @@ static struct pg_result *(*next_result)(struct pg_conn *c);
 static int (*next_status)(const struct pg_result *r);
 static char *(*next_said)(struct pg_result *r);
 
+static bool is_armed(enum moment m)
+{
+	return control && control->state == ARMED && control->moment == (uint32_t)m;
+}
+
 static void pass_query(const struct pg_conn *c, enum moment m)
 {
 	NEXT(next_socket, "PQsocket");
 	if (pass(m))
 		shutdown(next_socket(c), SHUT_RDWR);
+}
+
+/*
+ * An update goes out in one message, COMMIT too. A long one goes out in parts, and a network may
+ * lose the end of a short one. So COMMIT_BEHIND sends what there is, if somebody waits for it: the
+ * database then runs it, and waits for more.
+ */
+static void pass_commit(struct pg_conn *c)
+{
+	NEXT(next_flush, "PQflush");
+	pass_query(c, COMMIT_UNSENT);
+	if (is_armed(COMMIT_BEHIND))
+		next_flush(c);
+	pass_query(c, COMMIT_BEHIND);
 }
 
 int PQsendQueryParams(struct pg_conn *c, const char *text, int n, const unsigned *types,
@@ -200,13 +220,12 @@ int PQsendQueryParams(struct pg_conn *c, const char *text, int n, const unsigned
 		      const char *const *values, const int *lengths, const int *formats, int format)
 {
 	NEXT(next_query, "PQsendQueryParams");
-	NEXT(next_transaction, "PQtransactionStatus");
-	if (!strcmp(text, "COMMIT") && next_transaction(c) == PG_IN_TRANSACTION) {
+	if (talk == UPDATES && !strcmp(text, "COMMIT")) {
 		talk = COMMITS;
-		pass_query(c, COMMIT_UNSENT);
+		pass_commit(c);
 	} else if (!strncmp(text, "UPDATE resex.epoch", 18)) {
 		talk = JOINS;
-	} else if (talk != JOINS) {
+	} else if ((talk != UPDATES && talk != JOINS) || !strncmp(text, "BEGIN", 5)) {
 		talk = NOTHING;
 	}
 	return next_query(c, text, n, types, values, lengths, formats, format);
@@ -218,7 +237,12 @@ int PQsendQueryPrepared(struct pg_conn *c, const char *name, int n, const char *
 			const int *lengths, const int *formats, int format)
 {
 	NEXT(next_prepared, "PQsendQueryPrepared");
-	talk = strcmp(name, "resex_look") ? NOTHING : LOOKS;
+	if (!strcmp(name, "resex_begin"))
+		talk = UPDATES;
+	else if (!strcmp(name, "resex_look"))
+		talk = LOOKS;
+	else if (talk != UPDATES)
+		talk = NOTHING;
 	return next_prepared(c, name, n, values, lengths, formats, format);
 }
 
@@ -276,7 +300,7 @@ struct pg_result *PQgetResult(struct pg_conn *c)
 	NEXT(next_status, "PQresultStatus");
 	NEXT(next_said, "PQcmdStatus");
 	r = next_result(c);
-	if (was == NOTHING || !r)
+	if (was == NOTHING || was == UPDATES || !r)
 		return r;
 	status = next_status(r);
 	if (was == LOOKS && status == PG_TUPLES_OK) {

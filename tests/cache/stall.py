@@ -5,8 +5,8 @@ import os
 import struct
 import time
 
-MOMENTS = ("", "commit_unsent", "commit_sent", "committed", "looked", "joined", "clock_read", "fill_begun", "fill_ends",
-           "fill_ended", "update_ends", "asked")
+MOMENTS = ("", "commit_unsent", "commit_behind", "commit_sent", "committed", "looked", "joined", "clock_read", "fill_begun",
+           "fill_ends", "fill_ended", "update_ends", "asked")
 IDLE, ARMED, HELD, LET_GO = range(4)
 GO_ON, CUT = range(2)
 STATE, MOMENT, SKIP, VERDICT, LIMIT, TID = range(0, 24, 4)

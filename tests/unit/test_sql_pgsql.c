@@ -106,18 +106,23 @@ PG_TEST(update__cancelled_in_commit__is_unknown)
 static void name_standby(struct rig *r)
 {
 	PGconn *c = other(r, "CREATE TABLE probe (); SET synchronous_commit = on");
+	int64_t waits = 0;
 
 	rig_run(r, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
 	rig_run(r, "SELECT pg_reload_conf()");
 	/* A process of the server does it, some time later. */
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 1000 && !waits; i++) {
 		assert_true(PQsendQuery(c, "INSERT INTO probe DEFAULT VALUES"));
-		rig_sleep_ms(20);
-		if (rig_number(r, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = "
-				  "'SyncRep'"))
-			break;
-		PQclear(PQgetResult(c));
-		assert_null(PQgetResult(c));
+		do {
+			rig_sleep_ms(2);
+			waits = rig_number(r, "SELECT count(*) FROM pg_stat_activity WHERE "
+					      "wait_event = 'SyncRep'");
+			assert_true(PQconsumeInput(c));
+		} while (!waits && PQisBusy(c));
+		if (!waits)
+			PQclear(PQgetResult(c));
+		if (!waits)
+			assert_null(PQgetResult(c));
 	}
 	rig_run(r, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE wait_event "
 		   "= 'SyncRep'");
@@ -158,11 +163,69 @@ PG_TEST(update__a_server_that_hangs__is_unknown_in_time)
 	rig_ends(r, rig_update(r, s, &j, 1, "UPDATE items SET v = 5"), SQL_UNKNOWN);
 	rig_says(r, "did not answer in time");
 	assert_true(rig_now() - began < 20 * NS_PER_S);
-	/* It takes up what was sent, and finds nobody who sends COMMIT. */
+	/* It takes up what was sent: the check was to be prepared, and nothing more. */
 	kill((pid_t)pid, SIGCONT);
 	rig_expect(r, r->ops->resolve(o, 0, cache_update_name(j.fence, 1), &found, &r->e), 0);
 	assert_int_equal(found, 0);
 	assert_int_equal(rig_item(r), 0);
+}
+
+/* An update has gone out to a server's process that hangs: whole, in one message. */
+struct late {
+	struct sql *other;
+	struct sql_joined j;
+	int64_t pid;
+};
+
+static struct late send_late(struct rig *r)
+{
+	struct sql *s = rig_handle_in(r, RIG_SELF, NS_PER_S);
+	struct late l = { .j = rig_join(r, s),
+			  .pid = rig_number(r, "SELECT pid FROM pg_stat_activity WHERE usename = "
+					       "'cached' AND datname = current_database()") };
+
+	l.other = rig_handle(r, RIG_SELF);
+	rig_ends(r, rig_update(r, s, &l.j, 1, "UPDATE items SET v = 5"), SQL_COMMITTED);
+	assert_int_equal(kill((pid_t)l.pid, SIGSTOP), 0);
+	rig_ends(r, rig_update(r, s, &l.j, 2, "UPDATE items SET v = 6"), SQL_UNKNOWN);
+	return l;
+}
+
+/* Until it has done what was sent, and ends. */
+static void goes_on(struct rig *r, const struct late *l)
+{
+	char sql[128];
+
+	kill((pid_t)l->pid, SIGCONT);
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM pg_stat_activity WHERE pid = %d",
+		 (int)l->pid);
+	for (int i = 0; i < 10000 && rig_number(r, sql); i++)
+		rig_sleep_ms(2);
+	assert_int_equal(rig_number(r, sql), 0);
+}
+
+PG_TEST(update__taken_up_late__commits_and_is_found)
+{
+	struct late l = send_late(r);
+	uint64_t found = 0;
+
+	goes_on(r, &l);
+	assert_int_equal(rig_item(r), 6);
+	rig_expect(r, r->ops->resolve(l.other, 0, cache_update_name(l.j.fence, 2), &found, &r->e),
+		   0);
+	assert_int_equal(found, rig_number(r, "SELECT transaction FROM resex.update"));
+}
+
+PG_TEST(update__taken_up_when_its_row_was_raised__has_no_effect)
+{
+	struct late l = send_late(r);
+	uint64_t found = 77;
+
+	rig_expect(r, r->ops->resolve(l.other, 0, cache_update_name(l.j.fence, 2), &found, &r->e),
+		   0);
+	assert_int_equal(found, 0);
+	goes_on(r, &l);
+	assert_int_equal(rig_item(r), 5);
 }
 
 PG_TEST(look__after_the_server_crashed__is_lost_and_another_handle_goes_on)
