@@ -198,6 +198,9 @@ static void ask_next(struct top *t)
 	}
 	if (t->at >= TOP_WHY)
 		snprintf(t->told, sizeof(t->told), "%s", page_wants(t));
+	/* The whole list takes ten times as long, there and here: it is for programs. */
+	if (t->at == TOP_LIST && !t->cli->options.json)
+		params = json_pack("{s:b}", "brief", 1);
 	if (t->at == TOP_WHY || t->at == TOP_RINGLIST)
 		params = json_pack("{s:s}", "guest", t->told);
 	if (top_link_send(&t->link, methods[t->at], params))

@@ -39,6 +39,12 @@ class Stuck(Exception):
     """A wait was too long: what else its part of the test waits for would be as long."""
 
 
+def brief(guests):
+    """As resex-control(7) says: an array of all guests for each figure."""
+    of = [{**g, **g["rates"], "latency_us": g["rates"]["latency_us"]["mean"], "latency_p99_us": g["rates"]["latency_us"]["p99"]} for g in guests]
+    return {key: [g[key] for g in of] for key in of[0] if key != "rates"}
+
+
 class Fake:
     """A daemon that answers each method with what replies has, or with nothing while it is deaf."""
 
@@ -61,6 +67,8 @@ class Fake:
             result = self.replies.get(request["method"])
             if callable(result):
                 result = result(request["params"])
+            if isinstance(result, dict) and request["params"].get("brief"):
+                result = dict(result, guests=brief(result["guests"]))
             reply = {"jsonrpc": "2.0", "id": request["id"]}
             if result is None:
                 reply["error"] = {"code": -32015, "message": "this host is in no cluster"}

@@ -95,6 +95,36 @@ RIG_TEST(sort__of_equal_figures__is_by_name_then_uuid)
 	assert_string_equal(r->m.guests[2].uuid, "0");
 }
 
+RIG_TEST(list__brief__has_the_same_rows)
+{
+	static const char *const lists[] = {
+		"{'guests':[{'name':'a','uuid':'1','state':'managed','domid':1,'vcpus':2,"
+		"'weight':3,'rings':4,'cap':5,'allocated':10,'balance':6,"
+		"'rates':{'bytes_sent_s':7,'bytes_recv_s':8,'cpu_percent':9,'capped_percent':10,"
+		"'resos_percent':11,'mtus_sent_s':12,'mtus_recv_s':13,"
+		"'latency_us':{'mean':14,'p99':15}}},{'name':'b','uuid':'2','cap':1,'rates':null}]"
+		"}",
+		"{'guests':{'name':['a','b'],'uuid':['1','2'],'state':['managed'],'domid':[1],"
+		"'vcpus':[2,null],'weight':[3],'rings':[4],'cap':[5,1],'allocated':[10],"
+		"'balance':[6],'bytes_sent_s':[7],'bytes_recv_s':[8],'cpu_percent':[9],"
+		"'capped_percent':[10],'resos_percent':[11],'mtus_sent_s':[12],"
+		"'mtus_recv_s':[13],'latency_us':[14],'latency_p99_us':[15]}}"
+	};
+	struct rig *r = *state;
+	char *text[2];
+
+	for (int i = 0; i < 2; i++) {
+		reply(r, TOP_LIST, lists[i]);
+		assert_int_equal(top_layout_batch(&r->m, &r->g, r->now), 0);
+		text[i] = text_of(&r->g);
+		assert_string_equal(r->m.guests[0].uuid, "1");
+	}
+	assert_string_equal(text[0], text[1]);
+	assert_non_null(strstr(text[1], " 14.0 "));
+	free(text[0]);
+	free(text[1]);
+}
+
 RIG_TEST(sort__of_guests_without_a_figure__puts_them_last_whatever_their_name)
 {
 	struct rig *r = *state;
