@@ -132,6 +132,7 @@ static void print_round(struct top *t)
 	if (bad) {
 		t->rc = t->link.rc ? t->link.rc : RESEX_NO_DAEMON;
 		snprintf(c->error, sizeof(c->error), "%.600s", trouble);
+		utf8_tame(c->error);
 		if (!t->model.seen) { /* as other verbs end */
 			t->quit = true;
 			return;
