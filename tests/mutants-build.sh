@@ -21,6 +21,7 @@ build() {
 		src/lab/main.c | src/cached/main.c) continue ;;
 		src/sql/*) case $test in sql | sql_*) ;; *) continue ;; esac ;; # others need no database
 		src/cli/quantity.c | src/cli/table.c | src/cli/doctor*.c) ;;
+		src/cli/top_grid.c | src/cli/top_layout.c | src/cli/top_list.c | src/cli/top_model.c) ;;
 		src/cli/* | src/daemon/* | src/kmod/* | src/peek/* | src/vmod/* | src/hv/xen/* | src/transport/verbs/*) continue ;;
 		tests/fakes/fake_haproxy.c) case $test in cluster_balances | cluster_roles | cluster_agent) ;; *) continue ;; esac ;;
 		src/reconf/act_haproxy.c) case $test in cluster_balances | cluster_roles | cluster_agent) continue ;; esac ;; # they have the fake one

@@ -132,6 +132,7 @@ static void print_round(struct top *t)
 	if (bad) {
 		t->rc = t->link.rc ? t->link.rc : RESEX_NO_DAEMON;
 		snprintf(c->error, sizeof(c->error), "%.600s", trouble);
+		utf8_tame(c->error);
 		if (!t->model.seen) { /* as other verbs end */
 			t->quit = true;
 			return;
@@ -198,6 +199,9 @@ static void ask_next(struct top *t)
 	}
 	if (t->at >= TOP_WHY)
 		snprintf(t->told, sizeof(t->told), "%s", page_wants(t));
+	/* The whole list takes ten times as long, there and here: it is for programs. */
+	if (t->at == TOP_LIST && !t->cli->options.json)
+		params = json_pack("{s:b}", "brief", 1);
 	if (t->at == TOP_WHY || t->at == TOP_RINGLIST)
 		params = json_pack("{s:s}", "guest", t->told);
 	if (top_link_send(&t->link, methods[t->at], params))

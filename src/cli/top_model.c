@@ -68,38 +68,58 @@ static void take_text(char *to, size_t size, const json_t *v)
 	utf8_mend(to);
 }
 
-static double number(const json_t *obj, const char *key)
-{
-	const json_t *v = json_object_get(obj, key);
+/* A guest of a reply: an element of an array, or of each array of a brief one. */
+struct source {
+	const json_t *guests;
+	size_t i;
+};
 
+static const json_t *own(const struct source *s, const char *key)
+{
+	if (json_is_array(s->guests))
+		return json_object_get(json_array_get(s->guests, s->i), key);
+	return json_array_get(json_object_get(s->guests, key), s->i);
+}
+
+/* Of the last second. */
+static const json_t *rate(const struct source *s, const char *key)
+{
+	return json_is_array(s->guests) ? json_object_get(own(s, "rates"), key) : own(s, key);
+}
+
+static const json_t *latency(const struct source *s, const char *key, const char *brief)
+{
+	return json_is_array(s->guests) ? json_object_get(rate(s, "latency_us"), key)
+					: own(s, brief);
+}
+
+static double number(const json_t *v)
+{
 	return json_is_number(v) ? json_number_value(v) : (double)NAN;
 }
 
-static void take_guest(struct top_guest *g, const json_t *o)
+static void take_guest(struct top_guest *g, const struct source *s)
 {
-	const json_t *rates = json_object_get(o, "rates");
-	const json_t *latency = json_object_get(rates, "latency_us");
-
-	take_text(g->name, sizeof(g->name), json_object_get(o, "name"));
-	take_text(g->uuid, sizeof(g->uuid), json_object_get(o, "uuid"));
-	take_text(g->state, sizeof(g->state), json_object_get(o, "state"));
+	take_text(g->name, sizeof(g->name), own(s, "name"));
+	take_text(g->uuid, sizeof(g->uuid), own(s, "uuid"));
+	take_text(g->state, sizeof(g->state), own(s, "state"));
 	for (int c = 0; c < TOP_COLUMNS; c++)
 		g->v[c] = (double)NAN;
-	g->v[TOP_SENT] = number(rates, "bytes_sent_s");
-	g->v[TOP_RECV] = number(rates, "bytes_recv_s");
-	g->v[TOP_CPU] = number(rates, "cpu_percent");
-	g->v[TOP_CAPPED] = number(rates, "capped_percent");
-	g->v[TOP_RESOS] = number(rates, "resos_percent");
-	g->v[TOP_MTUS_SENT] = number(rates, "mtus_sent_s");
-	g->v[TOP_MTUS_RECV] = number(rates, "mtus_recv_s");
-	g->v[TOP_MEAN] = number(latency, "mean");
-	g->v[TOP_P99] = number(latency, "p99");
-	g->v[TOP_CAP] = number(o, "cap");
-	g->v[TOP_WEIGHT] = number(o, "weight");
-	g->v[TOP_VCPUS] = number(o, "vcpus");
-	g->v[TOP_ID] = number(o, "domid");
-	g->v[TOP_RINGS] = number(o, "rings");
-	g->v[TOP_BALANCE] = 100 * number(o, "balance") / number(o, "allocated");
+	g->v[TOP_SENT] = number(rate(s, "bytes_sent_s"));
+	g->v[TOP_RECV] = number(rate(s, "bytes_recv_s"));
+	g->v[TOP_CPU] = number(rate(s, "cpu_percent"));
+	g->v[TOP_CAPPED] = number(rate(s, "capped_percent"));
+	g->v[TOP_RESOS] = number(rate(s, "resos_percent"));
+	g->v[TOP_MTUS_SENT] = number(rate(s, "mtus_sent_s"));
+	g->v[TOP_MTUS_RECV] = number(rate(s, "mtus_recv_s"));
+	g->v[TOP_MEAN] = number(latency(s, "mean", "latency_us"));
+	g->v[TOP_P99] = number(latency(s, "p99", "latency_p99_us"));
+	g->v[TOP_CAP] = number(own(s, "cap"));
+	g->v[TOP_WEIGHT] = number(own(s, "weight"));
+	g->v[TOP_VCPUS] = number(own(s, "vcpus"));
+	g->v[TOP_ID] = number(own(s, "domid"));
+	g->v[TOP_RINGS] = number(own(s, "rings"));
+	g->v[TOP_BALANCE] = 100 * number(own(s, "balance")) / number(own(s, "allocated"));
 	if (!isfinite(g->v[TOP_BALANCE])) /* nothing was allocated */
 		g->v[TOP_BALANCE] = (double)NAN;
 	g->full_cap = 100 * g->v[TOP_VCPUS];
@@ -168,15 +188,16 @@ void top_model_sort(struct top_model *m)
 
 static int take_list(struct top_model *m, const json_t *r, struct mono now)
 {
-	const json_t *list = json_object_get(r, "guests");
-	size_t n = json_array_size(list);
+	struct source from = { .guests = json_object_get(r, "guests") };
+	size_t n = json_array_size(
+		json_is_array(from.guests) ? from.guests : json_object_get(from.guests, "name"));
 	struct top_guest *guests = calloc(n ? n : 1, sizeof(*guests));
 
 	if (!guests)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		take_guest(&guests[i], json_array_get(list, i));
-		guests[i].index = i;
+	for (; from.i < n; from.i++) {
+		take_guest(&guests[from.i], &from);
+		guests[from.i].index = from.i;
 	}
 	free(m->guests);
 	m->guests = guests;

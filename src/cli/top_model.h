@@ -101,8 +101,8 @@ void top_model_init(struct top_model *m);
 void top_model_free(struct top_model *m);
 
 /*
- * A reply came; r is only read. 0, or -ENOMEM: then the former rows stay. A reply of any shape is
- * taken: what it lacks is not known.
+ * A reply came; r is only read. That of list may be brief. 0, or -ENOMEM: then the former rows
+ * stay. A reply of any shape is taken: what it lacks is not known.
  */
 int top_model_reply(struct top_model *m, enum top_reply what, json_t *r, struct mono now);
 /* resexd answered with an error. */

@@ -123,15 +123,16 @@ static json_t *guest_row(struct call *c, const struct guest_entry *g)
 	return o;
 }
 
-enum { BRIEF_COLUMNS = 13 + RATES };
+enum { BRIEF_COLUMNS = 14 + RATES };
 
-/* Of guest_row() what resex list prints, in the order of brief_columns(). */
+/* Of guest_row() what resex list and top show, in the order of brief_columns(). */
 static void brief_values(struct call *c, const struct guest_entry *g, json_t **v)
 {
 	const struct snap_guest *s = guests_snap(g, c->sn);
 	const struct guest_view view = guest_view(c->guests, g);
 
 	*v++ = value_s(view.name);
+	*v++ = value_s(view.uuid);
 	*v++ = value_u(view.key.domid);
 	*v++ = value_u(view.vcpus);
 	*v++ = value_u(view.conf->weight);
@@ -154,9 +155,9 @@ static void brief_values(struct call *c, const struct guest_entry *g, json_t **v
 static json_t *brief_columns(struct call *c)
 {
 	static const char *const key[BRIEF_COLUMNS - RATES] = {
-		"name",	     "domid",	   "vcpus",	     "weight",	"state",
-		"cap",	     "rings",	   "allocated",	     "balance", "mtus_sent",
-		"mtus_recv", "latency_us", "latency_p99_us",
+		"name",	     "uuid",	  "domid",	"vcpus",	  "weight",
+		"state",     "cap",	  "rings",	"allocated",	  "balance",
+		"mtus_sent", "mtus_recv", "latency_us", "latency_p99_us",
 	};
 	json_t *o = json_object(), *column[BRIEF_COLUMNS], *v[BRIEF_COLUMNS];
 

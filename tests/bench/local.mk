@@ -1,7 +1,7 @@
 # What ./dev bench runs; not part of make all.
 EXTRA_PROGRAMS = resex-bench resex-bench-report
 MEASURE = tests/bench/measure.c tests/bench/measure.h
-EXTRA_DIST += tests/bench/run.sh tests/bench/cache.py tests/bench/cache_bench.py tests/bench/cache.gp
+EXTRA_DIST += tests/bench/run.sh tests/bench/top.py tests/bench/cache.py tests/bench/cache_bench.py tests/bench/cache.gp
 resex_bench_SOURCES = tests/bench/bench.c tests/bench/tick_host.c tests/bench/tick_host.h
 resex_bench_LDADD = $(RESEXD_LIBS)
 resex_bench_report_SOURCES = tests/bench/bench_report.c

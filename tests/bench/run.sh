@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What ./dev bench runs: all but verbs, agent and cache, or the named: agent, cache, report, tick, list, transport,
-# onesided, lock, recovery, hosts, beats, verbs. Figures are ratios against a peer in the same run; no time is
+# What ./dev bench runs: all but verbs, agent and cache, or the named: agent, cache, report, tick, list, top,
+# transport, onesided, lock, recovery, hosts, beats, verbs. Figures are ratios against a peer in the same run; no time is
 # judged. Options are tick's: -g: measure only the sizes that show growth; -j: one JSON object; -o PROGRAM: the
 # resex-bench of another build takes turns; -s GUESTSxQUEUES[:LOAD]: only this size and load. What follows cache
 # is given to cache.py.
@@ -25,7 +25,7 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-[ ${#names[@]} -gt 0 ] || names=(report tick list transport onesided lock recovery hosts beats)
+[ ${#names[@]} -gt 0 ] || names=(report tick list top transport onesided lock recovery hosts beats)
 
 # In VMs, since it takes a device: soft-RoCE. Some minutes; not in what runs by default. The table beside
 # perftest counts instructions, and says what that can show.
@@ -46,6 +46,13 @@ agent() {
 # A whole cache on this machine, some 20 minutes: only when named.
 cache() {
 	python3 tests/bench/cache.py "$build" "${cache_options[@]}"
+}
+
+# Ticks beside two resex top that ask ten times a second, and without them.
+top() {
+	python3 tests/bench/top.py "$build" 16
+	echo
+	python3 tests/bench/top.py "$build" 256
 }
 
 onesided() {
@@ -184,6 +191,7 @@ for what in "${names[@]}"; do
 	report) "$build/resex-bench-report" ;;
 	tick) "$build/resex-bench" "${tick_options[@]}" ;;
 	list) list ;;
+	top) top ;;
 	transport) "$build/resex-bench-transport" latency ;;
 	onesided) onesided ;;
 	lock) lock ;;
@@ -194,7 +202,7 @@ for what in "${names[@]}"; do
 	agent) agent ;;
 	cache) cache ;;
 	*)
-		echo "bench: there is no \"$what\": agent, report, tick, list, transport, onesided," \
+		echo "bench: there is no \"$what\": agent, report, tick, list, top, transport, onesided," \
 			"lock, recovery, hosts, beats, verbs, cache" >&2
 		exit 2
 		;;

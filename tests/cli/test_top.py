@@ -39,6 +39,12 @@ class Stuck(Exception):
     """A wait was too long: what else its part of the test waits for would be as long."""
 
 
+def brief(guests):
+    """As resex-control(7) says: an array of all guests for each figure."""
+    of = [{**g, **g["rates"], "latency_us": g["rates"]["latency_us"]["mean"], "latency_p99_us": g["rates"]["latency_us"]["p99"]} for g in guests]
+    return {key: [g[key] for g in of] for key in of[0] if key != "rates"}
+
+
 class Fake:
     """A daemon that answers each method with what replies has, or with nothing while it is deaf."""
 
@@ -61,9 +67,11 @@ class Fake:
             result = self.replies.get(request["method"])
             if callable(result):
                 result = result(request["params"])
+            if isinstance(result, dict) and request["params"].get("brief"):
+                result = dict(result, guests=brief(result["guests"]))
             reply = {"jsonrpc": "2.0", "id": request["id"]}
-            if result is None:
-                reply["error"] = {"code": -32015, "message": "this host is in no cluster"}
+            if result is None or isinstance(result, str):
+                reply["error"] = {"code": -32015, "message": result or "this host is in no cluster"}
             else:
                 reply["result"] = result
             try:
@@ -174,6 +182,14 @@ def batch(resex, fake, has_screen):
         check(r.returncode == code and said in r.stderr and not r.stdout, "top %s" % words, r)
     r = subprocess.run([resex[0], "-s", fake.path + ".none", "top", "-b"], capture_output=True, text=True, timeout=LIMIT)
     check(r.returncode == 7 and "cannot reach resexd" in r.stderr and not r.stdout, "-b without a daemon", r)
+    evil = "e\x1b[2J\x9b31m\x07\u202eend"
+    for replies_of, printed in ((listed(guest(1, evil, 1)), "e?[2J?31m??end"), (evil, "end")):
+        rounds = iter([listed(guest(1, "web", 1)), replies_of])
+        fake.replies["list"] = lambda p, rounds=rounds: next(rounds)
+        r = subprocess.run([*resex, "top", "-b", "-n", "2", "-d", "0.1"], capture_output=True, timeout=LIMIT)
+        text = r.stdout.decode() + r.stderr.decode()
+        check(printed in text and not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text), "-b of hostile texts", r)
+    fake.replies = replies()
     fake.deaf = True
     r = subprocess.run([*resex, "top", "-b", "-n", "1"], capture_output=True, text=True, timeout=LIMIT)
     fake.deaf = False

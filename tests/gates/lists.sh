@@ -6,7 +6,7 @@ set -eu
 top=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd)
 make=${MAKE:-make}
 [ -f tests/unit/test_engine ] || { echo "lists: no tests are built in $PWD"; exit 77; }
-for have in XEN VERBS COROSYNC POSTGRESQL SQLITE; do
+for have in XEN VERBS COROSYNC POSTGRESQL SQLITE NCURSES; do
 	grep -q "^#define HAVE_$have 1" config.h || { echo "lists: built without HAVE_$have: not looked at"; exit 77; }
 done
 tmp=$(mktemp -d)
@@ -31,7 +31,7 @@ threaded() {
 optional() {
 	# shellcheck disable=SC2086
 	nm -A -g --defined-only $programs | awk '{ print $NF, $1 }' | sed 's/:.*//' >"$tmp/defined"
-	(cd "$top" && grep -rlE '^#.*HAVE_(XEN|VERBS|COROSYNC|POSTGRESQL|SQLITE)' src ibmon policies tests --include='*.c') |
+	(cd "$top" && grep -rlE '^#.*HAVE_(XEN|VERBS|COROSYNC|POSTGRESQL|SQLITE|NCURSES)' src ibmon policies tests --include='*.c') |
 		sed 's/\.c$//' | while read -r source; do
 		object=$(find "$(dirname "$source")" -name "${source##*/}.o" -o -name "*_a-${source##*/}.o" | head -n 1)
 		[ -n "$object" ] || { echo "$source.c-is-not-built"; continue; }

@@ -182,7 +182,7 @@ WITH_CALL(list__brief__has_what_resex_prints_of_the_same_figures)
 	r = ask(g, "list", "'brief':true");
 	assert_int_equal(json_object_size(r), json_object_size(all));
 	r = json_object_get(r, "guests");
-	assert_int_equal(json_object_size(r), 20);
+	assert_int_equal(json_object_size(r), 21);
 	json_object_foreach(r, key, column) {
 		assert_int_equal(json_array_size(column), json_array_size(of));
 		for (i = k = 0; i < json_array_size(of); i++) {

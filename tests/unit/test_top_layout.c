@@ -108,6 +108,14 @@ RIG_TEST(guests__of_a_wide_terminal__have_all_columns_and_long_bars)
 		     "     100     793306          0    256     1     2     1 managed\n");
 }
 
+RIG_TEST(caps__of_half_of_all_vcpus__fill_half_a_bar)
+{
+	struct rig *r = *state;
+
+	reply(r, TOP_LIST, "{'guests':[{'name':'a','uuid':'1','cap':100,'vcpus':2}]}");
+	assert_shows(r, 16, 200, " |||||||||          100 ");
+}
+
 RIG_TEST(guests__without_rates__have_dashes)
 {
 	struct rig *r = *state;

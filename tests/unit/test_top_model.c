@@ -86,13 +86,66 @@ RIG_TEST(sort__of_equal_figures__is_by_name_then_uuid)
 	struct rig *r = *state;
 	json_t *list = json_array();
 
-	list_add(list, "b", "3", 1);
+	list_add(list, "b", "0", 1);
 	list_add(list, "a", "2", 1);
 	list_add(list, "a", "1", 1);
 	take(r, list);
 	assert_string_equal(r->m.guests[0].uuid, "1");
 	assert_string_equal(r->m.guests[1].uuid, "2");
-	assert_string_equal(r->m.guests[2].uuid, "3");
+	assert_string_equal(r->m.guests[2].uuid, "0");
+}
+
+RIG_TEST(list__brief__has_the_same_rows)
+{
+	static const char *const lists[] = {
+		"{'guests':[{'name':'a','uuid':'1','state':'managed','domid':1,'vcpus':2,"
+		"'weight':3,'rings':4,'cap':5,'allocated':10,'balance':6,"
+		"'rates':{'bytes_sent_s':7,'bytes_recv_s':8,'cpu_percent':9,'capped_percent':10,"
+		"'resos_percent':11,'mtus_sent_s':12,'mtus_recv_s':13,"
+		"'latency_us':{'mean':14,'p99':15}}},{'name':'b','uuid':'2','cap':1,'rates':null}]"
+		"}",
+		"{'guests':{'name':['a','b'],'uuid':['1','2'],'state':['managed'],'domid':[1],"
+		"'vcpus':[2,null],'weight':[3],'rings':[4],'cap':[5,1],'allocated':[10],"
+		"'balance':[6],'bytes_sent_s':[7],'bytes_recv_s':[8],'cpu_percent':[9],"
+		"'capped_percent':[10],'resos_percent':[11],'mtus_sent_s':[12],"
+		"'mtus_recv_s':[13],'latency_us':[14],'latency_p99_us':[15]}}"
+	};
+	struct rig *r = *state;
+	char *text[2];
+
+	for (int i = 0; i < 2; i++) {
+		reply(r, TOP_LIST, lists[i]);
+		assert_int_equal(top_layout_batch(&r->m, &r->g, r->now), 0);
+		text[i] = text_of(&r->g);
+		assert_string_equal(r->m.guests[0].uuid, "1");
+	}
+	assert_string_equal(text[0], text[1]);
+	assert_non_null(strstr(text[1], " 14.0 "));
+	free(text[0]);
+	free(text[1]);
+}
+
+RIG_TEST(sort__of_guests_without_a_figure__puts_them_last_whatever_their_name)
+{
+	struct rig *r = *state;
+
+	reply(r, TOP_LIST, "{'guests':[{'name':'a','uuid':'1'},{'name':'b','uuid':'2','cap':1}]}");
+	assert_order(r, TOP_CAP, false, "ba");
+	assert_order(r, TOP_CAP, true, "ba");
+}
+
+RIG_TEST(names__longer_than_their_room__are_cut_at_a_whole_character)
+{
+	struct rig *r = *state;
+	json_t *list = json_array();
+	char name[301] = "";
+
+	for (int i = 0; i < 150; i++)
+		strcat(name, "\xc3\xa4");
+	list_add(list, name, "1", 1);
+	take(r, list);
+	assert_int_equal(strlen(r->m.guests[0].name), 254);
+	assert_true(utf8_good(r->m.guests[0].name));
 }
 
 RIG_TEST(columns__by_their_word__are_found_in_any_case)
@@ -150,6 +203,9 @@ RIG_TEST(keys__among_256_guests__move_the_choice_and_the_screen_follows)
 	assert_shows(r, 24, 80, "\ng10 ");
 	top_model_key(&r->m, TOP_KEY_PAGE_UP, rows);
 	assert_shows(r, 24, 80, "\ng0 ");
+	top_model_key(&r->m, TOP_KEY_DOWN, rows);
+	top_model_key(&r->m, TOP_KEY_PAGE_UP, rows);
+	assert_int_equal(r->m.at, 0);
 	top_model_key(&r->m, TOP_KEY_END, rows);
 	assert_int_equal(r->m.at, 255);
 	assert_shows(r, 24, 80, "\ng255 ");
@@ -196,6 +252,10 @@ RIG_TEST(detail__of_another_guest__is_not_shown)
 	assert_shows(r, 24, 80, "\ng1:\n");
 	top_model_refused(&r->m, TOP_WHY, "there is no guest \"g1\"");
 	assert_shows(r, 24, 80, "\ng1: there is no guest \"g1\"\n");
+	reply(r, TOP_WHY, "{'guests':[{'uuid':'u1','text':'not capped'}]}");
+	assert_shows(r, 24, 80, "\ng1: not capped\n");
+	top_model_refused(&r->m, TOP_WHY, "it is gone");
+	assert_shows(r, 24, 80, "\ng1: it is gone\n");
 }
 
 static void assert_trouble(struct rig *r, bool bad, const char *wanted)
