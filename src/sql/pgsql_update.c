@@ -8,6 +8,10 @@
  * Only an answer to COMMIT says how it ended. What is lost before counts as unknown, too: the
  * caller then asks on another connection. The server may take the transaction up as late as it
  * likes: the check is part of it, and the caller has raised the row.
+ *
+ * R5 d: libpq sends less than 8 KiB at once: a host that hangs has sent all of such an update, or
+ * nothing. A longer one goes out in parts. A server that waits for the next part is not "idle in
+ * transaction": only its transaction_timeout ends that, from PostgreSQL 17 on.
  */
 #include "config.h"
 
