@@ -202,6 +202,8 @@ def keys(resex, fake):
     t.until(r"^u?bulk +5\.0.*\nweb +1\.0.*\nbulk: because of u2\n.*\n.*app-u2", "guests, why and rings")
     t.key(b"\x1bOB", r"^web: because of u1\n.*\n.*app-u1", "Down")
     t.key(b"k", r"^bulk: because of u2", "k")
+    t.key(b"j", r"^web: because of u1", "j")
+    t.key(b"\x1bOA", r"^bulk: because of u2", "Up")
     t.key(b"\x1bOF", r"^web: because", "End")
     t.key(b"\x1bOH", r"^bulk: because", "Home")
     t.key(b"\x1b[6~", r"^web: because", "PgDn")
@@ -210,7 +212,8 @@ def keys(resex, fake):
     t.key(b"<", r"^bulk .*\nweb ", "<: by name")
     t.key(b"\x1bOC", r"^bulk .*\nweb ", "Right: by what was sent")
     t.key(b">>", r"^bulk +5\.0.*\nweb ", ">: by CPU")
-    t.key(b"h", r"^Tab, 1, 2 ", "h")
+    t.key(b"\x1bOD", r"^bulk +5\.0.*\nweb ", "Left: by what was received, then by name")
+    t.key(b"?", r"^Tab, 1, 2 ", "?")
     t.key(b"h", r"^NAME ", "h again")
     t.key(b"\t", r"^this host is in no cluster", "Tab")
     t.key(b"1", r"^NAME ", "1")
@@ -261,7 +264,8 @@ def ends(resex, fake):
     check(t.child.wait(LIMIT) == 0, "a terminal that is gone: exit status", t.child.returncode)
     t = Term([*resex, "top", "-n", "1"])
     t.ended("-n 1")
-    t = Term([*resex, "top"], TERM="no-such")
+    # ncurses does not free all of a terminal that newterm(3) does not know.
+    t = Term([*resex, "top"], TERM="no-such", ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
     t.until(r"no-such", "a terminal that is not known")
     t.ended("a terminal that is not known", 2)
     job = 'set -m; "$@"; echo "stopped $?"; read -r x; fg >/dev/null; echo "ended $?"'
