@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""cap, restore: who overspends is capped, others are not, and caps come back as they were."""
+"""cap, restore: who overspends is capped, others are not, and caps come back as they were.
+
+cap also asks resex doctor, and has it try whether a cap limits a real guest.
+"""
 import json
 import random
 
@@ -94,9 +97,27 @@ def check_epochs(found, what):
               "start; " + what)
 
 
+def doctored(vm):
+    """The scheduler is there and its caps act, as resex doctor sees it."""
+    with Daemon(vm, links=LINKS) as d:
+        wait_rings(d, "greedy", 1)
+        wait_rings(d, "modest", 1)
+        r = vm.run("resex -j doctor", 120)
+        of = {f["check"]: f for f in r.json()["findings"]}
+        bad = [of[c] for c in ("daemon", "xen", "scheduler", "privileges", "agents", "rings") if of[c]["state"] != "ok"]
+        check(not bad, "resex doctor finds faults here: %s" % bad)
+        check(of["links"]["state"] == "unknown" and "tells no true rate" in of["links"]["text"],
+              "of a link over soft-RoCE resex doctor says: %s" % of["links"])
+        r = vm.run("resex -j doctor --cap-test greedy --yes", 120)
+        check(r.rc == 0 and r.json()["findings"][0]["state"] == "ok", "the cap test ended with %d: %s" % (r.rc, r.out))
+        check(xl_cap(vm, "greedy")[1] == 0, "the cap test left a cap")
+        vm.note(r.json()["findings"][0]["text"])
+
+
 def cap(vm):
     greedy, modest = two_guests(vm)
     free = observed(vm, greedy, modest)
+    doctored(vm)
     with Daemon(vm, policy="freemarket", links=LINKS, epoch="%ds" % EPOCH_S) as d:
         wait_rings(d, "greedy", 1)
         wait_rings(d, "modest", 1)
