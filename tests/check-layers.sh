@@ -83,7 +83,7 @@ src/cached/check*      src/cached/check.h src/cached/conf.h src/util/log.h resex
 src/cached/api_body*    src/cached/api_body.h src/cached/api.h src/cached/tag.h src/sql/sql.h src/util/conf.h @libc
 src/cached/api*        src/cached/api.h src/cached/api_body.h src/cached/api_priv.h src/cached/app.h src/cached/events.h src/cached/listen.h src/cached/proxy.h src/util/ @libc event2/
 src/cached/app*        src/cached/ !src/cached/proxy.h !src/cached/check.h !src/cached/options.h !src/cached/outbox.h !src/cached/ring.h !src/cached/listen.h !src/cached/api.h !src/cached/api_body.h !src/cached/api_priv.h src/cache/ src/shared/region.h @libc jansson.h
-src/cached/main*       src/cached/api.h src/cached/check.h src/cached/options.h src/util/notify.h resex/exit.h config.h @libc
+src/cached/main*       src/cached/api.h src/cached/check.h src/cached/options.h src/util/file.h src/util/notify.h resex/exit.h config.h @libc
 src/cached/events*     src/cached/events.h src/core/units.h src/util/clock.h src/util/utf8.h @libc
 src/cached/listen*     src/cached/listen.h src/util/conf.h @libc
 src/cached/proxy*      src/cached/proxy.h src/cached/node.h src/cached/ring.h src/cache/fresh.h src/cache/hit.h src/cache/place.h @libc jansson.h
@@ -153,7 +153,7 @@ src/lab/load*          src/lab/load.h src/lab/load_cmd.h src/lab/lab_cmd.h src/l
 src/lab/reconf_balancer* src/lab/reconf_balancer.h src/load/index.h src/reconf/decide.h src/reconf/move.h resex/load_abi.h @pure
 src/lab/reconf*        src/lab/reconf.h src/lab/reconf_balancer.h src/lab/reconf_cmd.h src/lab/reconf_scene.h src/lab/reconf_forecast.h src/lab/lab_cmd.h src/core/ src/shared/region.h src/sim/web.h src/sim/words.h src/cli/table.h resex/exit.h @libc jansson.h
 src/lab/lab_cmd*       src/lab/lab_cmd.h src/util/cmdline.h resex/exit.h config.h @libc jansson.h
-src/lab/main*          src/lab/load_cmd.h src/lab/reconf_cmd.h resex/exit.h config.h @libc
+src/lab/main*          src/lab/load_cmd.h src/lab/reconf_cmd.h src/util/file.h resex/exit.h config.h @libc
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc
 src/daemon/*           src/daemon/ src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/guests/journal.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
 etc/examples/*         resex/report.h resex/cache.h @libc

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "ibmon/agent/agent.h"
+#include "src/util/file.h"
 
 /* A failed write to stdout is a failure. */
 static int flush_stdout(int rc)
@@ -27,8 +28,10 @@ int main(int argc, char **argv)
 	struct options o;
 	struct agent *a;
 	struct log log;
-	int rc = options_parse(&o, argc, argv, stderr);
+	int rc;
 
+	file_keep_standard();
+	rc = options_parse(&o, argc, argv, stderr);
 	if (rc)
 		return rc;
 	if (o.help) {

@@ -4,12 +4,14 @@
 
 #include "resex/exit.h"
 #include "src/benchex/benchex.h"
+#include "src/util/file.h"
 
 int main(int argc, char **argv)
 {
 	struct bx_conf conf;
 	int ret;
 
+	file_keep_standard();
 	/*
 	 * A message is printed in parts. One line is one write(), so that a reader of the
 	 * file, or another process that writes to it, never sees half a message.

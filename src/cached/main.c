@@ -17,6 +17,7 @@
 #include "src/cached/api.h"
 #include "src/cached/check.h"
 #include "src/cached/options.h"
+#include "src/util/file.h"
 #include "src/util/notify.h"
 
 struct daemon {
@@ -179,6 +180,7 @@ int main(int argc, char **argv)
 	char hostname[256] = "";
 	int rc;
 
+	file_keep_standard();
 	if (!d) {
 		fputs("resex-cached: there is no memory\n", stderr);
 		return RESEX_FAILURE;

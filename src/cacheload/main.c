@@ -8,6 +8,7 @@
 
 #include "resex/exit.h"
 #include "src/cacheload/load.h"
+#include "src/util/file.h"
 
 static int run(const struct load_options *o, struct load_result *r)
 {
@@ -31,8 +32,10 @@ int main(int argc, char **argv)
 {
 	struct load_options o;
 	struct load_result *r;
-	int rc = load_options(&o, argc, argv);
+	int rc;
 
+	file_keep_standard();
+	rc = load_options(&o, argc, argv);
 	if (rc >= 0)
 		return rc;
 	r = calloc(1, sizeof(*r));

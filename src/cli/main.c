@@ -14,6 +14,7 @@
 
 #include "resex/exit.h"
 #include "src/cli/cmdtable.h"
+#include "src/util/file.h"
 #include "src/util/utf8.h"
 
 static void print_help(FILE *f)
@@ -158,8 +159,10 @@ int main(int argc, char **argv)
 		.options = { .lines = -1 },
 		.client = { .fd = -1 },
 	};
-	int rc = parse_words(&c, argc, argv);
+	int rc;
 
+	file_keep_standard();
+	rc = parse_words(&c, argc, argv);
 	setlocale(LC_CTYPE, "C.UTF-8"); /* widths of guests' names, which are in UTF-8 */
 	if (rc)
 		return rc;

@@ -8,6 +8,7 @@
 #include "resex/exit.h"
 #include "src/daemon/modes.h"
 #include "src/daemon/options.h"
+#include "src/util/file.h"
 
 /* A failed write to stdout is a failure. */
 static int check_output(int rc)
@@ -22,8 +23,10 @@ int main(int argc, char **argv)
 {
 	struct options o;
 	struct log log;
-	int rc = options_parse(&o, argc, argv);
+	int rc;
 
+	file_keep_standard();
+	rc = options_parse(&o, argc, argv);
 	if (rc >= 0)
 		return check_output(rc);
 	if (o.mode == MODE_SCHEMA)

@@ -13,6 +13,7 @@
 #include "resex/exit.h"
 #include "src/lab/load_cmd.h"
 #include "src/lab/reconf_cmd.h"
+#include "src/util/file.h"
 
 static int print(const struct load_options *o, const struct load_sums *s)
 {
@@ -67,6 +68,7 @@ int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "";
 
+	file_keep_standard();
 	if (!strcmp(word, "load"))
 		return load(argc - 1, argv + 1);
 	if (!strcmp(word, "reconf"))

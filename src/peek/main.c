@@ -16,6 +16,7 @@
 #include "resex/exit.h"
 #include "src/peek/peek.h"
 #include "src/util/clock.h"
+#include "src/util/file.h"
 
 enum { EVENTS = 64 };
 
@@ -305,6 +306,7 @@ int main(int argc, char **argv)
 	struct peek *p = calloc(1, sizeof(*p));
 	int rc;
 
+	file_keep_standard();
 	if (!p)
 		return fail_memory();
 	rc = peek_options(&p->o, argc, argv);

@@ -23,6 +23,15 @@
  */
 enum { SPACE_MIN = 1 << 16 };
 
+void file_keep_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		/* open(2) takes the lowest number that is free. */
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			return;
+}
+
 /* read() may return less than was asked for: at a signal, and from files in /proc. */
 ssize_t file_read(int fd, void *buf, size_t size)
 {

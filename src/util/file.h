@@ -17,6 +17,13 @@
  */
 int file_load(const char *file, size_t max, char **data, size_t *len);
 
+/*
+ * Let no file that is opened later be standard input, output or error, because the program was
+ * started without: what it prints would be written there. Reading the first and writing to the
+ * others fails. What main() does first.
+ */
+void file_keep_standard(void);
+
 /* Read up to size bytes; fewer only at the end of the file. Their number, or -errno. */
 ssize_t file_read(int fd, void *buf, size_t size);
 

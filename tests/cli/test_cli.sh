@@ -379,6 +379,7 @@ json 'policy-check -j' resex policy-check -j "$dir/other.json"
 that 'policy-check puts nothing in force' bash -c "! '$dir/resex' -s '$dir/sock' policy-show | grep -Eq '^low +0.7% '"
 fails 1 resex 'output: No space left' bash -c "timeout 5 '$dir/resex' -s '$dir/sock' events -f >/dev/full"
 fails 1 resex 'output: No space left' bash -c "'$dir/resex' -s '$dir/sock' list >/dev/full"
+fails 1 resex 'output: Bad file descriptor' bash -c "'$dir/resex' -s '$dir/sock' list >&-"
 
 fails 2 resex 'unknown option "--nosuch": see resex list --help' resex list --nosuch
 fails 2 resex '-n takes a number' resex events -n 99999999999999999999999

@@ -2,6 +2,8 @@
 /* file: files of any length and kind are loaded whole or refused; saved ones replace the old. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "src/util/file.h"
 #include "tests/unit/tmpdir.h"
@@ -147,4 +149,31 @@ TEST(file__removed_twice__is_removed)
 	assert_int_equal(file_remove(tmp_at(&dir, "f")), 0);
 	assert_int_equal(file_remove(tmp_at(&dir, "f/x")), -ENOENT);
 	tmp_close(&dir);
+}
+
+/* In a process without fd: is the next file another one, and can fd not be used by mistake? */
+static void without(int fd)
+{
+	pid_t pid = fork();
+	char byte = 0;
+	int status;
+
+	if (!pid) {
+		close(fd);
+		file_keep_standard();
+		_exit(open("/dev/null", O_RDWR) > STDERR_FILENO &&
+				      (fd ? write(fd, &byte, 1) : read(fd, &byte, 1)) < 0 &&
+				      errno == EBADF
+			      ? 0
+			      : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+TEST(file__started_without_standard_output__no_file_takes_its_place)
+{
+	without(STDIN_FILENO);
+	without(STDOUT_FILENO);
+	without(STDERR_FILENO);
 }
