@@ -182,7 +182,7 @@ void doctor_reports(const struct doctor_facts *f, const struct doctor_report *r)
 			   reporters, count_of(rows));
 	} else if (!reporters && json_array_size(rows)) {
 		doctor_say(r, DOCTOR_UNKNOWN, "let its applications report: resex_report(3)",
-			   "no guest reports latencies; each is alone on its link");
+			   "no guest has reported a latency in the last second");
 	} else if (!say_bases(f, r)) {
 		doctor_say(r, DOCTOR_OK, "",
 			   "%lu of %lu guests report latencies to policy %s, each with a promised "

@@ -24,7 +24,7 @@ const char *const why_says[] = {
 	[WHY_UNCAPPABLE] = "not cappable: ",
 	[WHY_UNDECIDED] = "its settings have just changed, and no policy has decided on "
 			  "it since",
-	[WHY_MAX_CAP] = "highest cap, by its settings: ",
+	[WHY_MAX_CAP] = "its settings allow no more than ",
 	[WHY_OWN_CAP] = "its own cap holds: ",
 	[WHY_OBSERVED] = "resexd only observes: this cap is not set",
 	[WHY_FORGED] = "publishes queues that cannot be read: their memory is forged, or its agent "

@@ -200,7 +200,7 @@ WITH_CALL(why__highest_cap_in_force__is_said_beside_the_policys_reason)
 	snap_of_set(g)->guest[1].applied = CAP_PERCENT(20);
 	snap_publish(&g->ho);
 	r = row(ask(g, "why", "'guest':'bulk'"), "guests", "bulk");
-	assert_non_null(strstr(str(r, "text"), "; highest cap, by its settings: 20 percent"));
+	assert_non_null(strstr(str(r, "text"), "; its settings allow no more than 20 percent"));
 	ask(g, "pause", "'guest':'bulk'");
 	r = row(ask(g, "why", "'guest':'bulk'"), "guests", "bulk");
 	assert_null(strstr(str(r, "text"), "highest"));

@@ -208,7 +208,7 @@ static const struct row rows[] = {
 	{ "reports_unneeded", "reports", DOCTOR_INFO, "needs_reports", "false", DOCTOR_OK,
 	  "needs no reports; 1 of 2" },
 	{ "reports_alone", "reports", DOCTOR_LIST, "guests.0.latencies_second", "0", DOCTOR_UNKNOWN,
-	  "alone on its link" },
+	  "in the last second" },
 	{ "reports_no_base", "reports", DOCTOR_SHOWS, "0.sla.base_us", "null", DOCTOR_UNKNOWN,
 	  "no latency is promised to web: policy ioshares learns" },
 	{ "losses_good", "losses", 0, NULL, NULL, DOCTOR_OK, "of 2000 work requests" },

@@ -299,8 +299,8 @@ static const struct row rows[] = {
 	  600, 610, SOME },
 	{ "max_cap__is_said_beside_the_policys_reason", NULL, WHY_MAX_CAP, "bulk",
 	  RUN("'null'", 1500, SERVER("") "," BULK(",'max_cap':50", "")), NULL,
-	  "no cap: this policy never caps; # of # Resos are left; highest cap, by its settings: # "
-	  "percent",
+	  "no cap: this policy never caps; # of # Resos are left; its settings allow no more than "
+	  "# percent",
 	  holds_limit, NULL, 50, 1500, ALWAYS },
 	{ "own_cap__is_said_beside_the_policys_reason", NULL, WHY_OWN_CAP, "bulk",
 	  RUN("'null'", 1500, SERVER("") "," BULK(",'cap':60", "")), NULL,
