@@ -632,9 +632,12 @@ static int read_transport(struct cluster_conf *c, const struct conf_doc *d, stru
 			c->transport = i;
 			return 0;
 		}
+	if (!name)
+		return conf_fail(d, "transport", e,
+				 "not a string: write verbs (if built with it), tcp or shm");
 	return conf_fail(d, v ? "transport" : "", e,
 			 "no transport \"%.64s\" here: write verbs (if built with it), tcp or shm",
-			 name ? name : "?");
+			 name);
 }
 
 /*

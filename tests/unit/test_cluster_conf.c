@@ -302,7 +302,7 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 		{ HEAD "\"host\": \"z\", " BOTH "}", "unknown host \"z\"" },
 		{ "{\"cluster\": \"c\", \"transport\": \"pigeon\", " BOTH "}",
 		  "no transport \"pigeon\"" },
-		{ "{\"cluster\": \"c\", \"transport\": 1, " BOTH "}", "no transport" },
+		{ "{\"cluster\": \"c\", \"transport\": 1, " BOTH "}", "not a string" },
 		{ HEAD BOTH ", \"break\": \"3003ms\"}", "unknown key \"break\"" },
 		{ HEAD BOTH ", \"services\": {}}", "a list of at most 64 services" },
 		{ HEAD BOTH ", \"services\": [{\"name\": \"w\", \"number\": 256}]}", "256" },
