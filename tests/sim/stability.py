@@ -18,7 +18,7 @@ from host import Broken, example, examples, need, policy_of, scenario, sender, s
 group = Group("stability")
 LENGTH_S, SETTLED_S = 90, 60
 FUTILE = {"swap": "server"}  # whose cap helps nobody: each is taken for the other
-WHY = "at its lowest cap guest server was no faster"
+WHY = "with a cap on it guest server was hardly faster"
 
 
 def long_run(host, name):
