@@ -351,9 +351,9 @@ try:
     import pyte
 except ImportError:
     pyte = None
-    # Debian's packages are for Debian's Python, which need not be the first one in PATH.
+    # Debian's packages are for Debian's Python, which need not be the first one in PATH. It finds itself by its path.
     if os.path.realpath(sys.executable) != os.path.realpath("/usr/bin/python3") and os.path.exists("/usr/bin/python3"):
-        os.execv("/usr/bin/python3", ["python3", *sys.argv])
+        os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
 
 if __name__ == "__main__":
     sys.exit(main())
