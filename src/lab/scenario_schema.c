@@ -28,6 +28,7 @@ static const struct conf_says top_says[] = {
 static const struct conf_says host_says[] = {
 	{ "scheduler", "Xen's scheduler." },
 	{ "cap_period", "After which a cap is refilled." },
+	{ "ignore_caps", "True: caps are set and shown, and limit nothing." },
 	{ "interval", "How often use is counted and caps are decided." },
 	{ "epoch", "How often balances are issued: a whole number of intervals." },
 	{ NULL, NULL },
