@@ -70,7 +70,9 @@ int client_unreachable(struct client *c)
 {
 	if (errno == EACCES || errno == EPERM) {
 		snprintf(c->error, sizeof(c->error),
-			 "no permission to speak to %s at %s: run as root", c->daemon, c->path);
+			 "no permission to speak to %s at %s: run as root, or join the group that "
+			 "may",
+			 c->daemon, c->path);
 		return RESEX_PERMISSION;
 	}
 	return cannot_reach(c, errno);

@@ -27,6 +27,7 @@ enum {
 /* From this on a figure has no decimals; from the other on it may not be an exact integer. */
 #define REAL_WHOLE 100.0
 #define REAL_MAX   0x1p53
+#define REAL_LONG  1e100
 
 static void tame_string(json_t *v)
 {
@@ -90,6 +91,9 @@ static size_t format_real(double v, char *out)
 {
 	size_t n;
 
+	/* Whose digits find no room in a cell. */
+	if (v <= -REAL_LONG || v >= REAL_LONG)
+		return (size_t)snprintf(out, CELL_MAX, "%g", v);
 	if (v <= -REAL_WHOLE || v >= REAL_WHOLE)
 		return v > -REAL_MAX && v < REAL_MAX ? format_whole(v, out)
 						     : (size_t)snprintf(out, CELL_MAX, "%.0f", v);
@@ -117,10 +121,14 @@ static size_t format_array(const json_t *v, char *out)
 	json_t *e;
 
 	out[0] = 0;
-	json_array_foreach((json_t *)v, i, e)
-		n += (size_t)snprintf(out + n, CELL_MAX - n > 64 ? 64 : 1, "%s%s", i ? "," : "",
-				      json_string_value(e));
-	return strlen(out);
+	json_array_foreach((json_t *)v, i, e) {
+		size_t room = CELL_MAX - n > 64 ? 64 : 1;
+		size_t length = (size_t)snprintf(out + n, room, "%s%s", i ? "," : "",
+						 json_string_value(e));
+
+		n += length < room ? length : room - 1;
+	}
+	return n;
 }
 
 static size_t format_known(const json_t *v, char *out)

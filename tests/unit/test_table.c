@@ -221,6 +221,13 @@ TEST(cell__longer_than_a_cell_may_be__is_cut)
 	snprintf(json, sizeof(json), "{'x':['%.300s']}", text);
 	snprintf(wanted, sizeof(wanted), "%255s\n%.255s\n", "X", text);
 	assert_printed(json, one, wanted);
+	assert_printed("{'x':[1e308]}", one, "     X\n1e+308\n");
+	/* Of a list, up to 63 bytes an element, as long as there is room. */
+	snprintf(json, sizeof(json), "{'x':[['%.70s','%.70s','%.70s','%.70s','%.70s']]}", text,
+		 text, text, text, text);
+	snprintf(wanted, sizeof(wanted), "%252s\n%.63s,%.62s,%.62s,%.62s\n", "X", text, text, text,
+		 text);
+	assert_printed(json, one, wanted);
 }
 
 /* --- within a width -------------------------------------------------------------------- */
