@@ -61,6 +61,8 @@ static void check_conf(const struct cached_conf *c, enum cluster_cached_role rol
 	FUZZ_REQUIRE(memchr(c->sql_where, '\0', sizeof(c->sql_where)));
 	FUZZ_REQUIRE(!c->sql == !c->sql_where[0]);
 	FUZZ_REQUIRE(c->sql != &sqlite || c->sql_where[0] == '/');
+	/* The tables of a schema, with what was read as defaults. */
+	FUZZ_REQUIRE(cached_conf_table(c).keys && cached_conf_sql_table().keys);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

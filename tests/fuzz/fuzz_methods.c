@@ -170,11 +170,14 @@ static void write_snapshot(struct world *w, struct bytes *in)
 	sn->guests = w->set->guests;
 	for (uint32_t i = 0; i < sn->guests; i++) {
 		struct snap_guest *s = &sn->guest[i];
+		uint8_t reason = take8(in);
 
 		memset(s, 0, sizeof(*s));
 		s->key = w->set->guest[i].key;
 		s->slot = w->set->guest[i].slot;
-		s->plan.reason = take8(in) % 8;
+		s->plan.reason = reason % 8;
+		/* A policy decided on it as it is now, or before its settings changed. */
+		s->set_flags = reason & 0x80 ? POLICY_EXEMPT : POLICY_CAPPABLE;
 		s->plan.why[i % 4] = (int64_t)take64(in);
 		s->applied.limited = take8(in) & 1;
 		s->total_usage.mtus_sent = take64(in);

@@ -99,6 +99,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		check_taken(sc);
 		scenario_free(sc);
+		for (enum scenario_table t = SCENARIO_TOP; t <= SCENARIO_EVENT; t++)
+			FUZZ_REQUIRE(scenario_table(t).keys); /* of a schema */
 	}
 	free(sc);
 	return 0;
