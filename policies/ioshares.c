@@ -270,7 +270,7 @@ static struct cap cap_wanted(const struct ios_tick *t, const struct policy_guest
 	return cap_clamp((struct cap){ 1, (uint32_t)(ios_full(g) * IOS_ONE / rate) }, &b);
 }
 
-/* Is this reporter over its tolerance, whoever is to blame? */
+/* Is this reporter over its tolerance? It may not be known which guest is to blame. */
 static bool is_over(const struct ios_guest *r)
 {
 	return r->verdict == IOS_NOBODY || r->verdict == IOS_OVER;
@@ -282,13 +282,25 @@ static bool is_evidence(const struct ios_guest *r)
 	return r->verdict == IOS_FINE || is_over(r);
 }
 
-/* For the reasons of others on its link, this reporter waits longer than it tolerates. */
-static void note_over(struct ios_tick_link *l, const struct ios_guest *r, uint32_t slot)
+/* This reporter waits longer than it tolerates: the reasons of others on its link say so. */
+static void note_over(struct ios_tick *t, const struct policy_guest *g, const struct ios_guest *r)
 {
+	struct ios_tick_link *l = &t->link[g->link];
+
 	if (!l->overs++)
-		l->over_slot = slot;
-	for (uint32_t i = 0; r->verdict == IOS_OVER && i < IOS_SET_WORDS; i++)
-		l->blamed[i] |= r->blamed.bits[i];
+		l->over_slot = g->slot;
+	for (uint32_t i = 0; r->verdict == IOS_OVER && i < IOS_SET_WORDS; i++) {
+		uint64_t added = r->blamed.bits[i] & ~l->blamed[i];
+
+		l->blamed[i] |= added;
+		for (; added; added &= added - 1) {
+			uint32_t slot = 64 * i + (uint32_t)__builtin_ctzll(added);
+
+			/* The slot may have gone to a guest of another link since that window. */
+			if (t->guest[slot] && t->guest[slot]->link == g->link)
+				t->blamer[slot] = g->slot;
+		}
+	}
 }
 
 /*
@@ -306,7 +318,7 @@ static void find_reporters(struct ios_tick *t)
 		t->link[g->link].reporters++;
 		t->link[g->link].evidence += is_evidence(r);
 		if (is_over(r))
-			note_over(&t->link[g->link], r, g->slot);
+			note_over(t, g, r);
 		if (mono_sub(r->rest_last, t->in->now) > 0)
 			t->resting[t->rests++] = g->slot;
 	}
@@ -393,19 +405,12 @@ static bool why_blamed(const struct ios_tick *t, const struct policy_guest *g,
 		       struct plan_guest *out)
 {
 	bool least = ios_rate_max(t->p, g) == IOS_ONE;
+	uint32_t blamer = t->blamer[g->slot];
 
 	if (!(t->link[g->link].blamed[g->slot / 64] >> g->slot % 64 & 1))
 		return false;
-	for (uint32_t i = 0; i < t->in->guests; i++) {
-		const struct policy_guest *o = &t->in->guest[i];
-		const struct ios_guest *r = &t->state[o->slot];
-
-		if (o->link != g->link || !r->reports || !is_blamed_by(r, g->slot))
-			continue;
-		why_because(r, o->slot, least ? WHY_LEAST : WHY_SOON, out);
-		return true;
-	}
-	return false;
+	why_because(&t->state[blamer], blamer, least ? WHY_LEAST : WHY_SOON, out);
+	return true;
 }
 
 /* Another reporter of its link that is over its tolerance, and does not blame this guest. */

@@ -169,6 +169,8 @@ struct ios_tick {
 	struct ios_tick_link link[FLOW_LINKS_MAX];
 	uint64_t raise[FLOW_GUESTS_MAX]; /* largest rate that a reporter demands of a slot */
 	uint32_t raiser[FLOW_GUESTS_MAX];
+	uint32_t
+		blamer[FLOW_GUESTS_MAX]; /* the lowest reporter that blames a slot of link.blamed */
 	uint32_t resting[FLOW_GUESTS_MAX]; /* slots of reporters, ascending */
 	uint32_t rests;
 };
