@@ -90,7 +90,7 @@ static void add_port(json_t *ports, const char *sys, const char *device, const c
 					!strcmp(layer, "Ethernet"), "soft", soft, "state", state));
 }
 
-/* The next name in d that is no hidden one; NULL: there is none. */
+/* The next name in d that does not begin with a dot. NULL: there are no more. */
 static const char *next_name(DIR *d)
 {
 	struct dirent *e = NULL;

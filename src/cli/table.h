@@ -37,7 +37,7 @@ void table_print(FILE *f, const json_t *rows, const struct column *cols);
 
 /*
  * Print the rows within width columns of the terminal. rank has a number for each column. Where
- * there is no room, the column with the highest number is left out first; one with 0 never is. If
+ * there is no room, the column with the highest number is left out first. A column with 0 stays. If
  * the rest is still too wide, texts of the first column are cut, to TABLE_NAME_MIN or more, and a
  * cut text ends with '+'.
  */

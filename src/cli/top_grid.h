@@ -23,7 +23,7 @@ struct top_grid {
 	struct top_cell *cells;
 };
 
-/* Whatever a terminal says of its size, a grid is no larger. */
+/* The largest grid, for any size that a terminal reports. */
 enum { TOP_ROWS_MAX = 5000, TOP_COLS_MAX = 1000 };
 
 /* All cells become blanks. 0 or -ENOMEM: then the grid is as before. */
@@ -32,8 +32,8 @@ void top_grid_free(struct top_grid *g);
 
 /*
  * Put text at row y from column x on, in at most width columns; what is outside of the grid is left
- * out. Any bytes may be in text: what is no character, is none that prints, or has a width that
- * terminals do not agree on becomes '?'. The column behind the text.
+ * out. text may have any bytes. Bytes that are not UTF-8, characters that do not print, and those
+ * whose width differs between terminals become '?'. Returns the column behind the text.
  */
 int top_grid_put(struct top_grid *g, int y, int x, int width, const char *text, unsigned int attr);
 /* The same at the right of width columns. A text that is too long is cut at its end. */

@@ -29,7 +29,7 @@ void top_link_close(struct top_link *l);
 
 /* 0, or -1 with the client's error. Does not wait. */
 int top_link_open(struct top_link *l);
-/* Takes params over. 0, or -1 with the client's error: there is no connection any more. */
+/* Takes ownership of params. 0; -1: the connection is lost, and the client's error says why. */
 int top_link_send(struct top_link *l, const char *method, json_t *params);
 /* Is there more of a request to send? Then wait for POLLOUT, too. */
 bool top_link_is_full(const struct top_link *l);
@@ -38,8 +38,8 @@ enum top_link_event { TOP_LINK_NOTHING, TOP_LINK_REPLY, TOP_LINK_REFUSED, TOP_LI
 
 /*
  * The socket is ready: send and receive what is possible. TOP_LINK_REPLY: *result, to be freed.
- * TOP_LINK_REFUSED: resexd answered with the client's error. TOP_LINK_LOST: there is no connection
- * any more, for that error.
+ * TOP_LINK_REFUSED: resexd answered with the client's error. TOP_LINK_LOST: the connection is lost,
+ * and the client's error says why.
  */
 enum top_link_event top_link_turn(struct top_link *l, json_t **result);
 

@@ -111,7 +111,7 @@ void top_model_refused(struct top_model *m, enum top_reply what, const char *sen
 void top_model_connected(struct top_model *m, long pid, struct mono now);
 /* A request was sent. */
 void top_model_asked(struct top_model *m, struct mono now);
-/* There is no connection, for this reason. */
+/* The connection is lost. sentence: why. */
 void top_model_lost(struct top_model *m, const char *sentence);
 
 /* For so long a request is waited for until resexd counts as hung. */

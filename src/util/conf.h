@@ -55,7 +55,7 @@ struct conf_doc {
 int conf_load(struct conf_doc *d, const char *file, struct conf_error *e);
 int conf_parse(struct conf_doc *d, const char *name, const char *text, size_t len,
 	       struct conf_error *e);
-/* The same of a text of up to max bytes, which is no file, and may have no comments. */
+/* The same for a text that is not from a file: up to max bytes, and comments are refused. */
 int conf_parse_long(struct conf_doc *d, const char *name, const char *text, size_t len, size_t max,
 		    struct conf_error *e);
 void conf_free(struct conf_doc *d);
