@@ -65,7 +65,8 @@ uint64_t latency_page_read(struct latency_page *l, uint32_t max, struct report *
 		return 0;
 	}
 	newest = guest_read64(&l->page->written);
-	if (newest == l->last && l->begun)
+	l->moves = newest != l->last;
+	if (!l->moves && l->begun)
 		return 0;
 	guest_copy_barrier();
 	if (newest < l->last) /* another process uses the page now */

@@ -18,6 +18,7 @@ struct latency_page {
 	uint64_t last;	  /* number of the newest sample examined */
 	uint64_t dropped; /* as the page said last */
 	bool begun;	  /* they are valid */
+	bool moves;	  /* the last reading found new samples */
 };
 
 /* Samples that are on the page at the first read are history and not reported. */

@@ -177,11 +177,24 @@ static inline void prefetch_rested(const struct scan_guest *g, int64_t elapsed_n
 	}
 }
 
+/*
+ * Its first line, and the next sample where there is likely to be one. Of a guest's pages only the
+ * first is worth it: the lines of the others come while that one is read.
+ */
+static inline void prefetch_latency(const struct latency_page *l)
+{
+	ring_prefetch_line(l->page);
+	if (l->moves)
+		ring_prefetch_line(&l->page->sample[l->last % GUEST_LATENCY_SAMPLES]);
+}
+
 static inline void prefetch_guests(const struct scan_guest *g, const struct scan_guest *end,
 				   int64_t elapsed_ns)
 {
 	for (; g && g != end; g = g->after) {
 		ring_prefetch_line(g->registry);
+		if (g->latencies)
+			prefetch_latency(g->latency[0]);
 		if (g->resting)
 			prefetch_rested(g, elapsed_ns);
 	}

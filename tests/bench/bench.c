@@ -320,13 +320,19 @@ static void heading(const struct output *o, const char *what)
 	printf("\n");
 }
 
+/* By option -s, which names all numbers of pages. */
+static bool is_named(const struct output *o, const struct size *z)
+{
+	return z->guests == o->guests && z->queues == o->queues &&
+	       (!o->load[0] || !strcmp(o->load, load_name[z->load]));
+}
+
 static bool is_wanted(const struct output *o, const struct size *z)
 {
 	if (z->load > LOAD_IDLE && !z->queues)
 		return false;
 	if (o->some)
-		return z->guests == o->guests && z->queues == o->queues &&
-		       (!o->load[0] || !strcmp(o->load, load_name[z->load]));
+		return is_named(o, z);
 	if (o->growth && (z->load > LOAD_BUSY || (z->guests != 16 && z->queues != 4)))
 		return false;
 	return z->load <= LOAD_BUSY || (z->queues == 4 && z->guests != 4 && z->guests != 64);
@@ -355,11 +361,14 @@ static void costs(struct output *o)
 		       "when busy.\n\n");
 	if (!o->some && !o->growth)
 		heading(o, "pages");
-	for (size_t g = 0; !o->some && !o->growth && g < sizeof(reporters) / sizeof(reporters[0]);
-	     g++)
+	for (size_t g = 0; !o->growth && g < sizeof(reporters) / sizeof(reporters[0]); g++)
 		for (size_t p = 0; p < sizeof(pages) / sizeof(pages[0]); p++)
-			for (enum load l = LOAD_IDLE; l <= LOAD_BUSY; l += LOAD_BUSY)
-				one(o, side, &(struct size){ reporters[g], 0, pages[p], l });
+			for (enum load l = LOAD_IDLE; l <= LOAD_BUSY; l += LOAD_BUSY) {
+				const struct size z = { reporters[g], 0, pages[p], l };
+
+				if (!o->some || is_named(o, &z))
+					one(o, side, &z);
+			}
 	if (o->other) {
 		fclose(side[1].to); /* it ends */
 		fclose(side[1].from);
