@@ -204,8 +204,12 @@ static inline void rig_pgsql_open(struct rig *r)
 		char sql[64];
 		PGconn *c = rig_connect("postgres", "postgres");
 
-		if (!rig_server.databases)
+		if (!rig_server.databases) {
+			/* A worker in template1 would be in the way of CREATE DATABASE. */
+			rig_pgsql_run(c, "ALTER SYSTEM SET autovacuum = off");
+			rig_pgsql_run(c, "SELECT pg_reload_conf()");
 			rig_pgsql_run(c, "CREATE ROLE cached LOGIN");
+		}
 		snprintf(sql, sizeof(sql), "CREATE DATABASE t%u", ++rig_server.databases);
 		rig_pgsql_run(c, sql);
 		PQfinish(c);
