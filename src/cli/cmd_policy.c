@@ -96,7 +96,7 @@ static int add_param(struct cli *c, json_t *params, char *word)
 
 	if (!eq && c->options.file) /* a policy's name, most likely */
 		return word_error(c, word, "NAME=VALUE, and --file already names the policy");
-	if (!eq || eq == word || eq[1] < '0' || eq[1] > '9')
+	if (!eq || eq == word || !eq[1])
 		return word_error(c, word, "NAME=VALUE, such as step=10ms");
 	*eq = 0;
 	if (json_object_get(params, word))

@@ -43,7 +43,7 @@ int policy_param_set(struct policy_inst *pi, const char *name, const json_t *v, 
 		const struct conf_key k = policy_param_key(p);
 
 		if (!strcmp(p->name, name))
-			return conf_number(&k, v, param_address(pi, p), want, size) ? -ERANGE : 0;
+			return conf_number(&k, v, param_address(pi, p), want, size);
 	}
 	return -ENOENT;
 }

@@ -89,7 +89,7 @@ static int set_json(struct policy_inst *pi, const char *name, json_t *v)
 	char want[256] = "";
 	int rc = policy_param_set(pi, name, v, want, sizeof(want));
 
-	assert_int_equal(!want[0], rc != -ERANGE);
+	assert_int_equal(!want[0], rc != -ERANGE && rc != -EINVAL);
 	json_decref(v);
 	return rc;
 }
@@ -110,7 +110,7 @@ RIG_TEST(param_set__as_shown_with_its_unit__is_taken)
 		for (const struct policy_param *p = pi->ops->params; p && p->name; p++) {
 			if (conf_type_of(p->unit) == CONF_UINT) {
 				assert_string_equal(p->unit, "-");
-				assert_int_equal(set_json(pi, p->name, json_string("1")), -ERANGE);
+				assert_int_equal(set_json(pi, p->name, json_string("1")), -EINVAL);
 				continue;
 			}
 			conf_text(conf_type_of(p->unit), p->max, text, sizeof(text));
