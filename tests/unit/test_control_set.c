@@ -191,7 +191,7 @@ WITH_CALL(pause__guest_with_a_highest_cap__has_its_own)
 	assert_int_equal(rig_in_set(g, 5)->bounds.ceiling.mpct, 80000);
 }
 
-WITH_CALL(why__highest_cap_in_force__is_said_beside_the_policys_reason)
+WITH_CALL(why__highest_cap_in_force__is_said_first)
 {
 	struct guests_rig *g = *state;
 	const json_t *r;
@@ -200,10 +200,11 @@ WITH_CALL(why__highest_cap_in_force__is_said_beside_the_policys_reason)
 	snap_of_set(g)->guest[1].applied = CAP_PERCENT(20);
 	snap_publish(&g->ho);
 	r = row(ask(g, "why", "'guest':'bulk'"), "guests", "bulk");
-	assert_non_null(strstr(str(r, "text"), "; its settings allow no more than 20 percent"));
+	assert_ptr_equal(strstr(str(r, "text"), "cap 20 percent, by its settings; "),
+			 str(r, "text"));
 	ask(g, "pause", "'guest':'bulk'");
 	r = row(ask(g, "why", "'guest':'bulk'"), "guests", "bulk");
-	assert_null(strstr(str(r, "text"), "highest"));
+	assert_null(strstr(str(r, "text"), "settings"));
 }
 
 /* --- the caps in replies --- */
