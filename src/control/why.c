@@ -190,8 +190,8 @@ static void append_reason(struct call *c, const struct snap_guest *s, char *text
 
 	reason_text(c->guests, c->sn, &s->plan, reason, sizeof(reason));
 	of_cap = !strncmp(reason, "no cap", 6) || !strncmp(reason, "cap ", 4);
-	snprintf(text + n, size - n, "%s%s%s", n ? "; " : "", n && of_cap ? "the policy wants " : "",
-		 reason);
+	snprintf(text + n, size - n, "%s%s%s", n ? "; " : "",
+		 n && of_cap ? "the policy wants " : "", reason);
 }
 
 /* Of every guest, capped or not: it may be charged too little. A counter cannot show why. */

@@ -280,7 +280,8 @@ static bool is_beyond_all(const json_t *v)
 
 	if (!s)
 		return json_is_integer(v) && json_integer_value(v) < 0;
-	return (s[0] == '-' && isdigit((unsigned char)s[1])) || (digits > DIGITS_MOST && !s[digits]);
+	return (s[0] == '-' && isdigit((unsigned char)s[1])) ||
+	       (digits > DIGITS_MOST && !s[digits]);
 }
 
 int conf_number(const struct conf_key *k, const json_t *v, uint64_t *out, char *want, size_t size)

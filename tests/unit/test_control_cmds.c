@@ -537,21 +537,6 @@ WITH_CALL(policy_set__values_with_units__are_those_of_a_file)
 	assert_int_equal(value_of(r, "step"), 5000000);
 	assert_int_equal(value_of(r, "min_cap"), 2500);
 	assert_int_equal(value_of(r, "cut"), 90);
-	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'step':'5%'}", RESEX_RANGE,
-		     "step is \"5%\", which it does not take: write a duration such as \"10ms\", from "
-		     "100us to "
-		     "1s, or a whole number of ns: see resex policy-show freemarket");
-	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'min_cap':true}",
-		     RESEX_RANGE, "min_cap is true, which it does not take");
-	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'step':'1.5ms'}",
-		     RESEX_RANGE,
-		     "step is \"1.5ms\", with more decimals than it takes: write a duration");
-	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'step':'2s'}", RESEX_RANGE,
-		     "step is \"2s\", out of its range: write a duration");
-	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'step':'-1ms'}",
-		     RESEX_RANGE, "step is \"-1ms\", out of its range: write a duration");
-	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'low':-1}", RESEX_RANGE,
-		     "low is -1, out of its range: write a percentage");
 }
 
 /* Parameters that name a file and carry its text. */

@@ -207,6 +207,29 @@ WITH_CALL(why__highest_cap_in_force__is_said_first)
 	assert_null(strstr(str(r, "text"), "settings"));
 }
 
+WITH_CALL(policy_set__wrong_values__are_said_with_what_is_wrong_and_the_range)
+{
+	static const char *const wrong[][2] = {
+		{ "'step':'5%'",
+		  "step is \"5%\", which it does not take: write a duration such as \"10ms\", from "
+		  "100us to 1s, or a whole number of ns: see resex policy-show freemarket" },
+		{ "'min_cap':true", "min_cap is true, which it does not take" },
+		{ "'step':'1.5ms'", "step is \"1.5ms\", with more decimals than it takes: write" },
+		{ "'step':'2s'", "step is \"2s\", out of its range: write a duration" },
+		{ "'step':'-1ms'", "step is \"-1ms\", out of its range: write" },
+		{ "'low':-1", "low is -1, out of its range: write a percentage" },
+	};
+	struct guests_rig *g = *state;
+
+	for (size_t n = 0; n < sizeof(wrong) / sizeof(wrong[0]); n++) {
+		char params[80];
+
+		snprintf(params, sizeof(params), "'policy':'freemarket','params':{%s}",
+			 wrong[n][0]);
+		assert_fails(g, "policy-set", params, RESEX_RANGE, wrong[n][1]);
+	}
+}
+
 /* --- the caps in replies --- */
 
 /* bulk has a cap of 80, set by the operator; a policy has lowered it to 30. */

@@ -253,8 +253,7 @@ RIG_TEST(file__refused__says_where_what_and_what_instead)
 /* As in a scenario: the exit status is that of resexd.json and of policy-set. */
 RIG_TEST(bind__unknown_policy__has_the_exit_status_of_one)
 {
-	static const char *const texts[] = { "{\"p\": \"dear\"}",
-					     "{\"p\": {\"policy\": \"dear\"}}",
+	static const char *const texts[] = { "{\"p\": \"dear\"}", "{\"p\": {\"policy\": \"dear\"}}",
 					     "{\"p\": 5}" };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

@@ -304,7 +304,8 @@ static const struct row rows[] = {
 	  holds_limit, NULL, 50, 1500, ALWAYS },
 	{ "max_cap__below_what_the_policy_wants__is_said_first", NULL, WHY_MAX_CAP, "bulk",
 	  RUN("'ratio'", 500, BULK(",'max_cap':2", "")), NULL,
-	  "cap # percent, by its settings; the policy wants cap # percent: # bytes against the # of "
+	  "cap # percent, by its settings; the policy wants cap # percent: # bytes against the # "
+	  "of "
 	  "its largest message",
 	  holds_limit, NULL, 50, 500, ALWAYS },
 	{ "own_cap__is_said_before_the_policys_reason", NULL, WHY_OWN_CAP, "bulk",
