@@ -26,6 +26,7 @@ const char *const why_says[] = {
 			  "it since",
 	[WHY_MAX_CAP] = " percent, by its settings",
 	[WHY_OWN_CAP] = " percent, its own",
+	[WHY_NO_MORE] = "its settings allow no more",
 	[WHY_OBSERVED] = "resexd only observes: this cap is not set",
 	[WHY_FORGED] = "publishes queues that cannot be read: their memory is forged, or its agent "
 		       "does not follow",
@@ -161,37 +162,43 @@ static void append(char *text, size_t size, const char *before, enum why_kind ki
 	snprintf(text + n, size - n, "%s%s%s%s", n ? "; " : "", before, why_says[kind], behind);
 }
 
+/* Is the cap in force the highest that the settings allow? It is not set while resexd observes. */
+static bool is_highest(struct call *c, const struct guest_view *g, const struct snap_guest *s)
+{
+	return !guests_view(c->guests).observe && s->applied.limited &&
+	       cap_to_percent(s->applied) == g->conf->max_cap;
+}
+
 /*
- * A policy does not know that the settings keep the cap from being lifted or raised, nor that the
- * guest has a cap of its own where the policy wants none.
+ * A policy that wants no cap does not know that the settings keep the cap from being lifted, nor
+ * that the guest has a cap of its own.
  */
 static void append_cap(struct call *c, const struct guest_view *g, const struct snap_guest *s,
 		       char *text, size_t size)
 {
-	const uint32_t percent = cap_to_percent(s->applied);
 	char before[32];
 
-	if (!s->applied.limited || g->alone)
+	if (!s->applied.limited || s->plan.cap.limited || g->alone)
 		return;
-	snprintf(before, sizeof(before), "cap %u", percent);
-	if (!guests_view(c->guests).observe && percent == g->conf->max_cap &&
-	    (!s->plan.cap.limited || cap_to_percent(s->plan.cap) > percent))
+	snprintf(before, sizeof(before), "cap %u", cap_to_percent(s->applied));
+	if (is_highest(c, g, s))
 		append(text, size, before, WHY_MAX_CAP, "");
-	else if (!s->plan.cap.limited && cap_equal(s->applied, g->own.cap))
+	else if (cap_equal(s->applied, g->own.cap))
 		append(text, size, before, WHY_OWN_CAP, "");
 }
 
 /* The policy's reason; behind another cap, as what the policy wants. */
-static void append_reason(struct call *c, const struct snap_guest *s, char *text, size_t size)
+static void append_reason(struct call *c, const struct guest_view *g, const struct snap_guest *s,
+			  char *text, size_t size)
 {
 	size_t n = strlen(text);
 	char reason[REASON_MAX];
-	bool of_cap;
 
 	reason_text(c->guests, c->sn, &s->plan, reason, sizeof(reason));
-	of_cap = !strncmp(reason, "no cap", 6) || !strncmp(reason, "cap ", 4);
 	snprintf(text + n, size - n, "%s%s%s", n ? "; " : "",
-		 n && of_cap ? "the policy wants " : "", reason);
+		 n && !strncmp(reason, "no cap", 6) ? "the policy wants " : "", reason);
+	if (s->plan.cap.limited && is_highest(c, g, s))
+		append(text, size, "", WHY_NO_MORE, "");
 }
 
 /* Of every guest, capped or not: it may be charged too little. A counter cannot show why. */
@@ -236,7 +243,7 @@ static void main_text(struct call *c, const struct guest_view *v, const struct s
 	else if (!is_decided(s))
 		append(text, size, "", WHY_UNDECIDED, "");
 	else
-		append_reason(c, s, text, size);
+		append_reason(c, v, s, text, size);
 	if (s && !decided)
 		append_cap(c, v, s, text, size);
 }

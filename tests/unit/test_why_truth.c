@@ -302,11 +302,9 @@ static const struct row rows[] = {
 	  "cap # percent, by its settings; the policy wants no cap: this policy never caps; # of # "
 	  "Resos are left",
 	  holds_limit, NULL, 50, 1500, ALWAYS },
-	{ "max_cap__below_what_the_policy_wants__is_said_first", NULL, WHY_MAX_CAP, "bulk",
+	{ "max_cap__below_what_the_policy_wants__is_said", NULL, WHY_NO_MORE, "bulk",
 	  RUN("'ratio'", 500, BULK(",'max_cap':2", "")), NULL,
-	  "cap # percent, by its settings; the policy wants cap # percent: # bytes against the # "
-	  "of "
-	  "its largest message",
+	  "cap # percent: # bytes against the # of its largest message; its settings allow no more",
 	  holds_limit, NULL, 50, 500, ALWAYS },
 	{ "own_cap__is_said_before_the_policys_reason", NULL, WHY_OWN_CAP, "bulk",
 	  RUN("'null'", 1500, SERVER("") "," BULK(",'cap':60", "")), NULL,
