@@ -279,6 +279,8 @@ static void print_rings(const json_t *g)
 		{ "FAULT", "fault", 1 },
 		{ 0 },
 	};
+	static const int rank[] = { 0, 0, 2, 6, 5, 0, 1, 4, 0, 3, 0, 0, 0 };
+	TABLE_RANKED(cols, rank);
 	/* A guest without rings needs its reason: no agent, a silent one, or a bad registry. */
 	const char *fault = json_string_value(json_object_get(g, "fault"));
 	const char *agent = "no agent";
@@ -308,7 +310,8 @@ static void print_rings(const json_t *g)
 		       (long long)json_integer_value(json_object_get(g, "forged_times")));
 	print_counter(json_object_get(g, "counter"));
 	if (json_array_size(json_object_get(g, "rings")))
-		table_print(stdout, json_object_get(g, "rings"), cols);
+		table_print_fold(stdout, json_object_get(g, "rings"), cols, rank,
+				 table_width(stdout));
 }
 
 int run_ring_list(struct cli *c)
