@@ -62,10 +62,10 @@ static void print_policy(const json_t *r)
 	TABLE_RANKED(cols, rank);
 	const char *text = json_string_value(json_object_get(r, "text"));
 	const size_t width = table_width(stdout);
+	int at = printf("%s%s: ", json_string_value(json_object_get(r, "name")),
+			json_is_true(json_object_get(r, "active")) ? " (active)" : "");
 
-	printf("%s%s: ", json_string_value(json_object_get(r, "name")),
-	       json_is_true(json_object_get(r, "active")) ? " (active)" : "");
-	table_text(stdout, text ? text : "", TABLE_BELOW, width);
+	table_text(stdout, text ? text : "", at > 0 ? (size_t)at : 0, TABLE_BELOW, width);
 	add_units(json_object_get(r, "params"));
 	if (json_array_size(json_object_get(r, "params")))
 		table_print_fold(stdout, json_object_get(r, "params"), cols, rank, width);

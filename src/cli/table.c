@@ -311,7 +311,7 @@ static void print_blanks(FILE *f, size_t n)
 		putc_unlocked(' ', f);
 }
 
-/* How many bytes of s fit on a line: whole words, or as much of the first one as fits. */
+/* How many bytes of s fit on a line: whole words and elements, or what fits of the first one. */
 static size_t fold_at(const char *s, size_t n, size_t width)
 {
 	size_t at = 0, word = 0;
@@ -323,7 +323,7 @@ static size_t fold_at(const char *s, size_t n, size_t width)
 
 		while (next < n && ((unsigned char)s[next] & 0xc0) == 0x80)
 			next++;
-		if (s[at] == ' ')
+		if (s[at] == ' ' || (at && s[at - 1] == ','))
 			word = at;
 		if (at && display_width(s, next) > width)
 			break;
@@ -332,13 +332,17 @@ static size_t fold_at(const char *s, size_t n, size_t width)
 	return word ? word : at;
 }
 
-void table_text(FILE *f, const char *text, size_t at, size_t width)
+static size_t room_from(size_t at, size_t width)
 {
-	size_t room = width > at + TABLE_NAME_MIN ? width - at : TABLE_NAME_MIN;
+	return width > at + TABLE_NAME_MIN ? width - at : TABLE_NAME_MIN;
+}
+
+void table_text(FILE *f, const char *text, size_t at, size_t indent, size_t width)
+{
 	size_t left = strlen(text), n;
 
-	for (;;) {
-		n = fold_at(text, left, room);
+	for (;; at = indent) {
+		n = fold_at(text, left, room_from(at, width));
 		fwrite(text, 1, n, f);
 		putc_unlocked('\n', f);
 		for (; n < left && text[n] == ' '; n++)
@@ -347,7 +351,7 @@ void table_text(FILE *f, const char *text, size_t at, size_t width)
 		left -= n;
 		if (!left)
 			return;
-		print_blanks(f, at);
+		print_blanks(f, indent);
 	}
 }
 
@@ -359,7 +363,8 @@ static void print_cell(FILE *f, const struct layout *l, int c, char *s, size_t n
 	if (!l->width[c])
 		return;
 	if (c == l->folded) {
-		table_text(f, s, whole_width(l) - l->width[c], whole_width(l));
+		width = whole_width(l) - l->width[c];
+		table_text(f, s, width, width, whole_width(l));
 		return;
 	}
 	if (width > l->width[c])
@@ -378,7 +383,7 @@ static void print_below(FILE *f, const struct layout *l, const char *text)
 	if (!l->below || !strcmp(text, "-"))
 		return;
 	print_blanks(f, TABLE_BELOW);
-	table_text(f, text, TABLE_BELOW, l->below);
+	table_text(f, text, TABLE_BELOW, TABLE_BELOW, l->below);
 }
 
 static void print_rows(FILE *f, const struct rows *r, const struct layout *l)

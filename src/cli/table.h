@@ -57,8 +57,8 @@ void table_print_fit(FILE *f, const json_t *rows, const struct column *cols, con
 enum { TABLE_FOLD_MIN = 30, TABLE_BELOW = 4 };
 void table_print_fold(FILE *f, const json_t *rows, const struct column *cols, const int *rank,
 		      size_t width);
-/* One such text, and an end of line: at is where the line stands now, and where others begin. */
-void table_text(FILE *f, const char *text, size_t at, size_t width);
+/* One such text, and an end of line: at is where the line stands now, indent where others begin. */
+void table_text(FILE *f, const char *text, size_t at, size_t indent, size_t width);
 
 /* How wide table_print() would print them. */
 size_t table_whole_width(const json_t *rows, const struct column *cols);

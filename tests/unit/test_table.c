@@ -139,6 +139,8 @@ TEST(text__that_is_too_long__is_folded_beside_or_below_the_others)
 	assert_folds(rows, 7,
 		     "NAME\n    MEANING\nstep\n    how long\n    a cap\n    holds\n    until it\n"
 		     "    is cut\n    again\nlow\n");
+	assert_folds("[{'name':'a','n':1,'text':['lapped','history','uncharged']}]", 24,
+		     "NAME  N\n    MEANING\na     1\n    lapped,history,\n    uncharged\n");
 	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
 	assert_folds("[{'name':'a','n':1,'text':'"
 		     "\\u00e4\\u00e4\\u00e4\\u00e4\\u00e4\\u00e4\\u00e4\\u00e4\\u00e4'}]",
