@@ -27,8 +27,8 @@ void mtu_add(struct usage *u, const struct sample *s)
 		u->msg_bytes = s->msg_bytes;
 	u->mtus_sent = sat_add(u->mtus_sent, s->mtus_sent);
 	u->mtus_recv = sat_add(u->mtus_recv, s->mtus_recv);
-	u->bytes_sent = sat_add(u->bytes_sent, s->bytes_sent);
-	u->bytes_recv = sat_add(u->bytes_recv, s->bytes_recv);
+	u->bytes_sent = sat_add(u->bytes_sent, sat_add(s->bytes_sent, s->likely_sent));
+	u->bytes_recv = sat_add(u->bytes_recv, sat_add(s->bytes_recv, s->likely_recv));
 	u->wrs = sat_add(u->wrs, s->wrs);
 	u->lost = sat_add(u->lost, s->lost);
 	u->backlog = sat_add(u->backlog, s->backlog);

@@ -84,7 +84,7 @@ static void clear_sample(struct sample *s)
 	s->slot = s->ring = s->flags = s->msg_bytes = 0;
 	s->wrs = s->seen = s->lost = s->errors = 0;
 	s->mtus_sent = s->mtus_recv = s->bytes_sent = s->bytes_recv = 0;
-	s->bytes_bound = s->backlog = 0;
+	s->bytes_bound = s->likely_sent = s->likely_recv = s->backlog = 0;
 	for (int i = 0; i < OP_KINDS; i++)
 		s->ops[i] = 0;
 }

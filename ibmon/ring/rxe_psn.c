@@ -50,6 +50,7 @@
 enum {
 	MTU_MIN = 256,
 	MTU_MAX = 4096,
+	MTU_USUAL = 1024,  /* while it is not known */
 	LARGEST_MIN = 64,  /* MTUs a message may have whatever was seen */
 	LIKELY_FACTOR = 4, /* and times the largest seen */
 	SURE_MSGS = 256,   /* so many of one kind and none of another: there are none */
@@ -363,19 +364,38 @@ static void recall_noted(const struct rxe_ring *r, const struct rxe_stand *s,
 
 /* --- MTUs that no entry explains ------------------------------------------------ */
 
+/*
+ * Bytes in so many MTUs of unseen messages: as full as those seen in the same sample, or else full.
+ * A guest writes the lengths: no MTU holds more than the largest.
+ */
+static uint64_t likely_bytes(const struct rxe_ring *r, uint64_t mtus, uint64_t seen_bytes,
+			     uint64_t seen_mtus)
+{
+	const uint64_t most = sat_mul(mtus, mtu_upper(r->q));
+	uint64_t bytes;
+
+	if (!seen_mtus)
+		return sat_mul(mtus, r->q->path_mtu ? r->q->path_mtu : MTU_USUAL);
+	bytes = sat_muldiv(mtus, seen_bytes, seen_mtus);
+	return bytes < most ? bytes : most;
+}
+
 /* Divide MTUs of unknown kind like those of messages that were seen. */
 static void divide_like_seen(const struct rxe_ring *r, const struct rxe_charge *c, uint64_t mtus)
 {
 	const struct rxe_sq *q = r->q;
 	uint64_t sent = c->msgs ? c->sent : q->sent, recv = c->msgs ? c->recv : q->recv;
 	bool mixed = q->recv + c->recv && q->sent + c->sent;
+	struct sample *out = r->out;
 	uint64_t to_recv;
 
 	if (mtus && !q->ud && (mixed || q->msgs + c->msgs < SURE_MSGS))
-		r->out->flags |= SAMPLE_MTUS_ESTIMATED;
+		out->flags |= SAMPLE_MTUS_ESTIMATED;
 	to_recv = sent + recv ? (uint64_t)((unsigned __int128)mtus * recv / (sent + recv)) : 0;
-	r->out->mtus_recv += to_recv;
-	r->out->mtus_sent += mtus - to_recv;
+	out->likely_recv += likely_bytes(r, to_recv, out->bytes_recv, out->mtus_recv);
+	out->likely_sent += likely_bytes(r, mtus - to_recv, out->bytes_sent, out->mtus_sent);
+	out->mtus_recv += to_recv;
+	out->mtus_sent += mtus - to_recv;
 }
 
 /* MTUs of n unknown messages, by the mean of those that were seen. */

@@ -35,7 +35,7 @@ struct usage {
 	uint64_t cpu_ns;    /* CPU time in the interval, all VCPUs */
 	uint64_t mtus_sent;
 	uint64_t mtus_recv;
-	uint64_t bytes_sent;
+	uint64_t bytes_sent; /* of lost entries as if their MTUs were as full as those seen */
 	uint64_t bytes_recv;
 	uint64_t wrs;
 	uint64_t lost;

@@ -218,12 +218,15 @@ int run_list_all(struct cli *c)
 	static const struct column cols[] = {
 		{ "HOST", "host", 1 }, LIST_COLUMNS, { "AGE", "age_ms", AS_MS }, { 0 }
 	};
+	/* As of list --totals. */
+	static const int rank[] = { 0, 0, 0, 2, 3, 0, 4, 5, 0, 0, 6, 1, 0, 0 };
+	TABLE_RANKED(cols, rank);
 	json_t *r = NULL, *rows;
 	int rc = request_reply(c, "list-hosts", NULL, &r);
 
 	if (!rc && r) {
 		rows = guest_rows(json_object_get(r, "hosts"));
-		table_print(stdout, rows, cols);
+		table_print_fit(stdout, rows, cols, rank, table_width(stdout));
 		print_unseen(json_object_get(r, "hosts"));
 		print_simulated(json_object_get(r, "hosts"));
 		json_decref(rows);

@@ -17,9 +17,16 @@ int run_policy_list(struct cli *c)
 	static const struct column cols[] = {
 		{ "NAME", "name", 1 }, { "ACTIVE", "active", 1 }, { "WHAT", "text", 1 }, { 0 }
 	};
+	static const int rank[] = { 0, 0, 0 };
+	TABLE_RANKED(cols, rank);
+	json_t *r = NULL;
+	int rc = no_arguments(c) ? RESEX_USAGE : request_reply(c, "policy-list", NULL, &r);
 
-	return no_arguments(c) ? RESEX_USAGE
-			       : request_rows(c, "policy-list", NULL, "policies", cols);
+	if (!rc && r)
+		table_print_fold(stdout, json_object_get(r, "policies"), cols, rank,
+				 table_width(stdout));
+	json_decref(r);
+	return rc;
 }
 
 /* Each number of a parameter, in the words that a file and policy-set take: "10ms", "5%". */
@@ -51,13 +58,17 @@ static void print_policy(const json_t *r)
 		{ "MAX", "max", 0 },	     { "UNIT", "unit", 1 },
 		{ "MEANING", "text", 1 },    { 0 },
 	};
+	static const int rank[] = { 0, 0, 0, 0, 0, 0, 0 };
+	TABLE_RANKED(cols, rank);
+	const char *text = json_string_value(json_object_get(r, "text"));
+	const size_t width = table_width(stdout);
+	int at = printf("%s%s: ", json_string_value(json_object_get(r, "name")),
+			json_is_true(json_object_get(r, "active")) ? " (active)" : "");
 
-	printf("%s%s: %s\n", json_string_value(json_object_get(r, "name")),
-	       json_is_true(json_object_get(r, "active")) ? " (active)" : "",
-	       json_string_value(json_object_get(r, "text")));
+	table_text(stdout, text ? text : "", at > 0 ? (size_t)at : 0, TABLE_BELOW, width);
 	add_units(json_object_get(r, "params"));
 	if (json_array_size(json_object_get(r, "params")))
-		table_print(stdout, json_object_get(r, "params"), cols);
+		table_print_fold(stdout, json_object_get(r, "params"), cols, rank, width);
 }
 
 /* policy-set shows the same as policy-show: the parameters that now hold. */
@@ -96,7 +107,7 @@ static int add_param(struct cli *c, json_t *params, char *word)
 
 	if (!eq && c->options.file) /* a policy's name, most likely */
 		return word_error(c, word, "NAME=VALUE, and --file already names the policy");
-	if (!eq || eq == word || eq[1] < '0' || eq[1] > '9')
+	if (!eq || eq == word || !eq[1])
 		return word_error(c, word, "NAME=VALUE, such as step=10ms");
 	*eq = 0;
 	if (json_object_get(params, word))

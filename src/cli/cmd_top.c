@@ -112,7 +112,7 @@ static void print_text(struct top *t)
 {
 	char line[4 * TOP_COLS_MAX + 1];
 
-	if (top_layout_batch(&t->model, &t->grid, now_of(t)))
+	if (top_layout_batch(&t->model, &t->grid, table_width(stdout), now_of(t)))
 		return;
 	if (t->rounds)
 		putchar('\n');

@@ -246,6 +246,8 @@ struct layout {
 	const struct column *cols;
 	size_t width[COLS_MAX]; /* 0: the column is left out */
 	int last;		/* the last one that is not */
+	int folded;		/* this column is, to its width; -1: none */
+	size_t below;		/* on lines of its own, so wide; 0: beside the others */
 };
 
 static void measure_columns(const struct rows *r, struct layout *l)
@@ -309,6 +311,50 @@ static void print_blanks(FILE *f, size_t n)
 		putc_unlocked(' ', f);
 }
 
+/* How many bytes of s fit on a line: whole words and elements, or what fits of the first one. */
+static size_t fold_at(const char *s, size_t n, size_t width)
+{
+	size_t at = 0, word = 0;
+
+	if (display_width(s, n) <= width)
+		return n;
+	while (at < n) {
+		size_t next = at + 1;
+
+		while (next < n && ((unsigned char)s[next] & 0xc0) == 0x80)
+			next++;
+		if (s[at] == ' ' || (at && s[at - 1] == ','))
+			word = at;
+		if (at && display_width(s, next) > width)
+			break;
+		at = next;
+	}
+	return word ? word : at;
+}
+
+static size_t room_from(size_t at, size_t width)
+{
+	return width > at + TABLE_NAME_MIN ? width - at : TABLE_NAME_MIN;
+}
+
+void table_text(FILE *f, const char *text, size_t at, size_t indent, size_t width)
+{
+	size_t left = strlen(text), n;
+
+	for (;; at = indent) {
+		n = fold_at(text, left, room_from(at, width));
+		fwrite(text, 1, n, f);
+		putc_unlocked('\n', f);
+		for (; n < left && text[n] == ' '; n++)
+			;
+		text += n;
+		left -= n;
+		if (!left)
+			return;
+		print_blanks(f, indent);
+	}
+}
+
 /* No blanks at the end of a line: the last column is often text, and the terminal narrow. */
 static void print_cell(FILE *f, const struct layout *l, int c, char *s, size_t n)
 {
@@ -316,6 +362,11 @@ static void print_cell(FILE *f, const struct layout *l, int c, char *s, size_t n
 
 	if (!l->width[c])
 		return;
+	if (c == l->folded) {
+		width = whole_width(l) - l->width[c];
+		table_text(f, s, width, width, whole_width(l));
+		return;
+	}
 	if (width > l->width[c])
 		width = cut_cell(s, &n, l->width[c]);
 	if (!(l->cols[c].how & LEFT))
@@ -326,35 +377,77 @@ static void print_cell(FILE *f, const struct layout *l, int c, char *s, size_t n
 	fputs(c == l->last ? "\n" : "  ", f);
 }
 
+/* The text of a row that has no room beside it. A row without one has no such line. */
+static void print_below(FILE *f, const struct layout *l, const char *text)
+{
+	if (!l->below || !strcmp(text, "-"))
+		return;
+	print_blanks(f, TABLE_BELOW);
+	table_text(f, text, TABLE_BELOW, TABLE_BELOW, l->below);
+}
+
 static void print_rows(FILE *f, const struct rows *r, const struct layout *l)
 {
 	const struct column *cols = l->cols;
-	char buf[CELL_MAX];
+	char buf[CELL_MAX] = "";
 
 	for (int c = 0; cols[c].head; c++)
 		print_cell(f, l, c, buf, format_string(cols[c].head, buf));
-	for (size_t i = 0; i < r->n; i++)
+	print_below(f, l, buf);
+	for (size_t i = 0; i < r->n; i++) {
 		for (int c = 0; cols[c].head; c++)
-			if (l->width[c])
+			if (l->width[c] || (l->below && !cols[c + 1].head))
 				print_cell(f, l, c, buf,
 					   format_cell(cell_at(r, cols, c, i), cols[c].how, buf));
+		print_below(f, l, buf);
+	}
 }
 
 void table_print_fit(FILE *f, const json_t *rows, const struct column *cols, const int *rank,
 		     size_t width)
 {
 	const struct rows r = rows_of(rows, cols);
-	struct layout l = { .cols = cols };
+	struct layout l = { .cols = cols, .folded = -1 };
 
 	measure_columns(&r, &l);
 	fit_columns(&l, rank, width);
 	print_rows(f, &r, &l);
 }
 
+/* The others first: only what they leave is for the text. */
+static void fold_last(struct layout *l, const int *rank, size_t width)
+{
+	int last = l->last;
+	size_t text = l->width[last], room;
+
+	if (whole_width(l) <= width)
+		return;
+	l->width[last] = 0;
+	fit_columns(l, rank, width);
+	room = whole_width(l) + 2 < width ? width - whole_width(l) - 2 : 0;
+	if (room < text && room < TABLE_FOLD_MIN) {
+		l->below = width;
+		return;
+	}
+	l->width[last] = room < text ? room : text;
+	l->last = l->folded = last;
+}
+
+void table_print_fold(FILE *f, const json_t *rows, const struct column *cols, const int *rank,
+		      size_t width)
+{
+	const struct rows r = rows_of(rows, cols);
+	struct layout l = { .cols = cols, .folded = -1 };
+
+	measure_columns(&r, &l);
+	fold_last(&l, rank, width);
+	print_rows(f, &r, &l);
+}
+
 void table_print(FILE *f, const json_t *rows, const struct column *cols)
 {
 	const struct rows r = rows_of(rows, cols);
-	struct layout l = { .cols = cols };
+	struct layout l = { .cols = cols, .folded = -1 };
 
 	measure_columns(&r, &l);
 	print_rows(f, &r, &l);
@@ -363,7 +456,7 @@ void table_print(FILE *f, const json_t *rows, const struct column *cols)
 size_t table_whole_width(const json_t *rows, const struct column *cols)
 {
 	const struct rows r = rows_of(rows, cols);
-	struct layout l = { .cols = cols };
+	struct layout l = { .cols = cols, .folded = -1 };
 
 	measure_columns(&r, &l);
 	return whole_width(&l);

@@ -49,6 +49,17 @@ void table_print_fit(FILE *f, const json_t *rows, const struct column *cols, con
 	_Static_assert(sizeof(cols) / sizeof((cols)[0]) == sizeof(rank) / sizeof((rank)[0]) + 1,   \
 		       "each column has a rank")
 
+/*
+ * The same, but the last column, a text, is folded between words: beside the others, if they leave
+ * TABLE_FOLD_MIN columns for it, else on lines of its own below each row, indented by
+ * TABLE_BELOW. Its rank counts for nothing.
+ */
+enum { TABLE_FOLD_MIN = 30, TABLE_BELOW = 4 };
+void table_print_fold(FILE *f, const json_t *rows, const struct column *cols, const int *rank,
+		      size_t width);
+/* One such text, and an end of line: at is where the line stands now, indent where others begin. */
+void table_text(FILE *f, const char *text, size_t at, size_t indent, size_t width);
+
 /* How wide table_print() would print them. */
 size_t table_whole_width(const json_t *rows, const struct column *cols);
 

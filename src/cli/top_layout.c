@@ -141,11 +141,10 @@ static bool has_column(const struct shown *s, enum top_column c)
 
 /*
  * As many as fit, from the first one on. The column by which guests are sorted is always there, if
- * need be in the place of the last ones. What is left goes to the bars, then to the name.
+ * need be in the place of the last ones. What is left goes to the name, up to its width.
  */
-static void choose_columns(struct shown *s, enum top_column sort, int cols, int longest)
+static void fit_columns(struct shown *s, enum top_column sort, int cols, int name)
 {
-	int name = longest < NAME_MIN ? NAME_MIN : longest > NAME_MAX ? NAME_MAX : longest;
 	int rest;
 
 	s->n = 0;
@@ -165,6 +164,15 @@ static void choose_columns(struct shown *s, enum top_column sort, int cols, int 
 	if (rest > name - NAME_MIN)
 		rest = name - NAME_MIN;
 	s->width[0] += rest;
+}
+
+/* What is then left goes to the bars. */
+static void choose_columns(struct shown *s, enum top_column sort, int cols, int longest)
+{
+	int name = longest < NAME_MIN ? NAME_MIN : longest > NAME_MAX ? NAME_MAX : longest;
+	int rest;
+
+	fit_columns(s, sort, cols, name);
 	rest = cols - width_of(s);
 	for (int i = 0; i < s->n; i++)
 		if (columns[s->c[i]].form == BAR) {
@@ -363,15 +371,16 @@ size_t top_layout_rows(const struct top_model *m, const struct top_grid *g)
 	return m->page == TOP_PAGE_HOSTS ? (size_t)(g->rows - AROUND) / 2 : (size_t)guests;
 }
 
-int top_layout_batch(const struct top_model *m, struct top_grid *g, struct mono now)
+int top_layout_batch(const struct top_model *m, struct top_grid *g, size_t cols, struct mono now)
 {
 	struct shown s;
 	int rows = m->n < TOP_ROWS_MAX - TABLE_AT ? (int)m->n : TOP_ROWS_MAX - TABLE_AT, rc;
+	int width = cols < TOP_COLS_LEAST ? TOP_COLS_LEAST
+		    : cols > TOP_COLS_MAX ? TOP_COLS_MAX
+					  : (int)cols;
 
-	/* Without bars that grow: one width from round to round. */
-	s.n = 0;
-	for (int c = 0; c < TOP_COLUMNS; c++)
-		add_column(&s, (enum top_column)c, NAME_MAX);
+	/* Without bars that grow, and by no guest's name: one width from round to round. */
+	fit_columns(&s, m->sort, width, NAME_MAX);
 	rc = top_grid_resize(g, rows + TABLE_AT, width_of(&s));
 	if (rc)
 		return rc;

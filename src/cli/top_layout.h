@@ -15,7 +15,10 @@ void top_layout(const struct top_model *m, struct top_grid *g, struct mono now);
 /* Rows of the chosen page's list, for keys that turn pages. */
 size_t top_layout_rows(const struct top_model *m, const struct top_grid *g);
 
-/* All guests with all columns, for --batch; g gets the size that is needed. 0 or -ENOMEM. */
-int top_layout_batch(const struct top_model *m, struct top_grid *g, struct mono now);
+/*
+ * All guests, with the columns that fit in cols, for --batch; g gets the size that is needed. 0 or
+ * -ENOMEM.
+ */
+int top_layout_batch(const struct top_model *m, struct top_grid *g, size_t cols, struct mono now);
 
 #endif

@@ -43,7 +43,7 @@ int policy_param_set(struct policy_inst *pi, const char *name, const json_t *v, 
 		const struct conf_key k = policy_param_key(p);
 
 		if (!strcmp(p->name, name))
-			return conf_number(&k, v, param_address(pi, p), want, size) ? -ERANGE : 0;
+			return conf_number(&k, v, param_address(pi, p), want, size);
 	}
 	return -ENOENT;
 }
@@ -206,18 +206,12 @@ static int bind_object(struct policy_inst **out, const char *name, const struct 
 int policy_bind(struct policy_inst **pi, const struct conf_doc *d, const char *path,
 		const json_t *v, struct conf_error *e)
 {
-	int rc;
-
 	if (json_is_string(v))
-		rc = new_from_name(pi, d, path, json_string_value(v), e);
-	else if (json_is_object(v))
-		rc = bind_object(pi, NULL, d, path, v, e);
-	else
-		rc = conf_fail(d, path, e,
-			       "write a policy's name, or {\"policy\": NAME, \"params\": {...}}");
-	if (rc == -EINVAL)
-		e->exit = RESEX_BAD_CONFIG; /* an unknown policy is an error in the document */
-	return rc;
+		return new_from_name(pi, d, path, json_string_value(v), e);
+	if (json_is_object(v))
+		return bind_object(pi, NULL, d, path, v, e);
+	return conf_fail(d, path, e,
+			 "write a policy's name, or {\"policy\": NAME, \"params\": {...}}");
 }
 
 /* bind_object() of a whole document, which is freed. */

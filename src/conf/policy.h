@@ -31,8 +31,8 @@ int policy_check_name(const struct conf_doc *d, const char *path, const char *na
 int policy_new(struct policy_inst **pi, const struct policy_ops *ops);
 /*
  * Set one parameter, to a value as in a policy file: a number in the parameter's unit, or one with
- * a unit, such as "10ms", "5%" or "64KiB". 0; -ENOENT: no such parameter; -ERANGE: want is a
- * sentence with what it takes.
+ * a unit, such as "10ms", "5%" or "64KiB". 0; -ENOENT: no such parameter; -ERANGE: not in its
+ * range, -EINVAL: no value of its type: want is a sentence with what it takes.
  */
 int policy_param_set(struct policy_inst *pi, const char *name, const json_t *v, char *want,
 		     size_t size);

@@ -71,11 +71,21 @@ static const struct conf_says crosscheck_says[] = {
 	{ NULL, NULL },
 };
 
+/* Names of devices and numbers up to 65535, as counter_parse_link() and counter_parse_guest(). */
+#define DEVICE(most)  "[0-9A-Za-z_][0-9A-Za-z_.-]{0," most "}"
+#define NUMBER	      "([0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+#define LINK_COUNTER  "^(none|port:" DEVICE("62") "/" NUMBER ")$"
+#define GUEST_COUNTER "^(auto|none|vif|vf:" DEVICE("14") "/" NUMBER ")$"
+
 json_t *schema_links(void)
 {
 	const struct conf_table t = settings_table(SETTINGS_LINK, NULL);
+	json_t *o = schema_object(&t, link_says);
 
-	return schema_list(&settings_links, schema_object(&t, link_says));
+	o = schema_narrow(o, "mtu",
+			  json_pack("{s:[i,i,i,i,i]}", "enum", 256, 512, 1024, 2048, 4096));
+	o = schema_narrow(o, "counter", json_pack("{s:s}", "pattern", LINK_COUNTER));
+	return schema_list(&settings_links, o);
 }
 
 json_t *schema_guest(const struct conf_table *more, const struct conf_says *says)
@@ -88,6 +98,7 @@ json_t *schema_guest(const struct conf_table *more, const struct conf_says *says
 	settings_guest_default(&defaults);
 	t = settings_guest_table(&defaults);
 	o = schema_object(&t, guest_says);
+	o = schema_narrow(o, "counter", json_pack("{s:s}", "pattern", GUEST_COUNTER));
 	o = schema_put(o, "sla", schema_object(&sla, sla_says), guest_says);
 	o = schema_put(
 		o, "unreadable",

@@ -86,13 +86,18 @@ int cmd_policy_show(struct call *c, const json_t *params, json_t **result)
 }
 
 /* v may be of any JSON type: it is shown as the client wrote it. */
-static int out_of_range(struct call *c, const struct policy_ops *ops, const char *name,
-			const json_t *v, const char *want)
+static int wrong_value(struct call *c, const struct policy_ops *ops, const char *name,
+		       const json_t *v, bool out_of_range, const char *want)
 {
 	char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+	const char *s = json_string_value(v), *what = "which it does not take";
 
-	call_fail(c, RESEX_RANGE, "%s is %.32s, out of its range: %s: see resex policy-show %s",
-		  name, text ? text : "?", want, ops->name);
+	if (out_of_range)
+		what = "out of its range";
+	else if (s && strspn(s, "0123456789.") > strspn(s, "0123456789"))
+		what = "with more decimals than it takes";
+	call_fail(c, RESEX_RANGE, "%s is %.32s, %s: %s: see resex policy-show %s", name,
+		  text ? text : "?", what, want, ops->name);
 	free(text);
 	return c->exit;
 }
@@ -112,7 +117,7 @@ static int set_params(struct call *c, struct policy_inst *pi, json_t *obj)
 				"policy %s has no parameter \"%.64s\": see resex policy-show %s",
 				pi->ops->name, name, pi->ops->name);
 		if (rc)
-			return out_of_range(c, pi->ops, name, v, want);
+			return wrong_value(c, pi->ops, name, v, rc == -ERANGE, want);
 	}
 	return 0;
 }

@@ -24,8 +24,9 @@ const char *const why_says[] = {
 	[WHY_UNCAPPABLE] = "not cappable: ",
 	[WHY_UNDECIDED] = "its settings have just changed, and no policy has decided on "
 			  "it since",
-	[WHY_MAX_CAP] = "its settings allow no more than ",
-	[WHY_OWN_CAP] = "its own cap holds: ",
+	[WHY_MAX_CAP] = " percent, by its settings",
+	[WHY_OWN_CAP] = " percent, its own",
+	[WHY_NO_MORE] = "its settings allow no more",
 	[WHY_OBSERVED] = "resexd only observes: this cap is not set",
 	[WHY_FORGED] = "publishes queues that cannot be read: their memory is forged, or its agent "
 		       "does not follow",
@@ -161,25 +162,43 @@ static void append(char *text, size_t size, const char *before, enum why_kind ki
 	snprintf(text + n, size - n, "%s%s%s%s", n ? "; " : "", before, why_says[kind], behind);
 }
 
+/* Is the cap in force the highest that the settings allow? It is not set while resexd observes. */
+static bool is_highest(struct call *c, const struct guest_view *g, const struct snap_guest *s)
+{
+	return !guests_view(c->guests).observe && s->applied.limited &&
+	       cap_to_percent(s->applied) == g->conf->max_cap;
+}
+
 /*
- * A policy does not know that the settings keep the cap from being lifted or raised, nor that the
- * guest has a cap of its own where the policy wants none.
+ * A policy that wants no cap does not know that the settings keep the cap from being lifted, nor
+ * that the guest has a cap of its own.
  */
-static void append_cap(const struct guest_view *g, const struct snap_guest *s, bool observe,
+static void append_cap(struct call *c, const struct guest_view *g, const struct snap_guest *s,
 		       char *text, size_t size)
 {
-	const uint32_t percent = cap_to_percent(s->applied);
-	char behind[32];
+	char before[32];
 
-	if (observe && s->plan.cap.limited && !g->alone)
-		append(text, size, "", WHY_OBSERVED, "");
-	snprintf(behind, sizeof(behind), "%u percent", percent);
-	if (!s->applied.limited || g->alone)
+	if (!s->applied.limited || s->plan.cap.limited || g->alone)
 		return;
-	if (percent == g->conf->max_cap)
-		append(text, size, "", WHY_MAX_CAP, behind);
-	else if (!s->plan.cap.limited && cap_equal(s->applied, g->own.cap))
-		append(text, size, "", WHY_OWN_CAP, behind);
+	snprintf(before, sizeof(before), "cap %u", cap_to_percent(s->applied));
+	if (is_highest(c, g, s))
+		append(text, size, before, WHY_MAX_CAP, "");
+	else if (cap_equal(s->applied, g->own.cap))
+		append(text, size, before, WHY_OWN_CAP, "");
+}
+
+/* The policy's reason; behind another cap, as what the policy wants. */
+static void append_reason(struct call *c, const struct guest_view *g, const struct snap_guest *s,
+			  char *text, size_t size)
+{
+	size_t n = strlen(text);
+	char reason[REASON_MAX];
+
+	reason_text(c->guests, c->sn, &s->plan, reason, sizeof(reason));
+	snprintf(text + n, size - n, "%s%s%s", n ? "; " : "",
+		 n && !strncmp(reason, "no cap", 6) ? "the policy wants " : "", reason);
+	if (s->plan.cap.limited && is_highest(c, g, s))
+		append(text, size, "", WHY_NO_MORE, "");
 }
 
 /* Of every guest, capped or not: it may be charged too little. A counter cannot show why. */
@@ -201,9 +220,15 @@ static bool is_decided(const struct snap_guest *s)
 	return !(s->set_flags & POLICY_EXEMPT) && s->set_flags & POLICY_CAPPABLE;
 }
 
+/* What keeps policies from a guest, or why a policy wants what it wants. */
 static void main_text(struct call *c, const struct guest_view *v, const struct snap_guest *s,
 		      char *text, size_t size)
 {
+	const bool decided = s && !v->alone && v->cappable && is_decided(s);
+
+	/* A policy's reason may begin with "no cap": the cap that there is comes first. */
+	if (decided)
+		append_cap(c, v, s, text, size);
 	/* A plan exists also for guests that no policy may cap: look for that first. */
 	if (!s)
 		append(text, size, "", WHY_NOT_SAMPLED, "");
@@ -218,7 +243,9 @@ static void main_text(struct call *c, const struct guest_view *v, const struct s
 	else if (!is_decided(s))
 		append(text, size, "", WHY_UNDECIDED, "");
 	else
-		reason_text(c->guests, c->sn, &s->plan, text, REASON_MAX);
+		append_reason(c, v, s, text, size);
+	if (s && !decided)
+		append_cap(c, v, s, text, size);
 }
 
 static json_t *why_row(struct call *c, const struct guest_entry *g)
@@ -226,13 +253,14 @@ static json_t *why_row(struct call *c, const struct guest_entry *g)
 	const struct snap_guest *s = guests_snap(g, c->sn);
 	const struct guest_view v = guest_view(c->guests, g);
 	char text[REASON_MAX + 512] = "";
+	const bool observe = guests_view(c->guests).observe;
 	json_t *o = json_object();
 
 	put_identity(o, &v);
 	put_cap(o, "cap", s ? s->applied : v.own.cap);
 	main_text(c, &v, s, text, sizeof(text));
-	if (s)
-		append_cap(&v, s, guests_view(c->guests).observe, text, sizeof(text));
+	if (s && observe && s->plan.cap.limited && !v.alone)
+		append(text, sizeof(text), "", WHY_OBSERVED, "");
 	if (v.forged) /* of every guest, too: it may be charged too little */
 		append(text, sizeof(text), "", WHY_FORGED, "");
 	append_divergence(g, text, sizeof(text));

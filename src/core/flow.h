@@ -59,19 +59,21 @@ enum sample_op {
 };
 
 struct sample {
-	uint32_t slot;		/* of the guest, 0 .. FLOW_GUESTS_MAX-1 */
-	uint32_t ring;		/* descriptor id in the guest's registry */
-	uint32_t flags;		/* enum sample_flags */
-	uint32_t msg_bytes;	/* largest message seen in this sample */
-	uint64_t wrs;		/* work requests completed: seen + lost */
-	uint64_t seen;		/* of these, entries that were read */
-	uint64_t lost;		/* of these, entries overwritten unseen */
-	uint64_t errors;	/* seen entries that completed in error (not in mtus, bytes) */
-	uint64_t mtus_sent;	/* SEND, WRITE: max(1, ceil(bytes / path MTU)); atomics 1 */
-	uint64_t mtus_recv;	/* READ: the response's MTUs, charged to the requester */
-	uint64_t bytes_sent;	/* of seen entries */
-	uint64_t bytes_recv;	/* of seen entries */
-	uint64_t bytes_bound;	/* upper bound of bytes in lost entries; 0 when lost is 0 */
+	uint32_t slot;	      /* of the guest, 0 .. FLOW_GUESTS_MAX-1 */
+	uint32_t ring;	      /* descriptor id in the guest's registry */
+	uint32_t flags;	      /* enum sample_flags */
+	uint32_t msg_bytes;   /* largest message seen in this sample */
+	uint64_t wrs;	      /* work requests completed: seen + lost */
+	uint64_t seen;	      /* of these, entries that were read */
+	uint64_t lost;	      /* of these, entries overwritten unseen */
+	uint64_t errors;      /* seen entries that completed in error (not in mtus, bytes) */
+	uint64_t mtus_sent;   /* SEND, WRITE: max(1, ceil(bytes / path MTU)); atomics 1 */
+	uint64_t mtus_recv;   /* READ: the response's MTUs, charged to the requester */
+	uint64_t bytes_sent;  /* of seen entries */
+	uint64_t bytes_recv;  /* of seen entries */
+	uint64_t bytes_bound; /* upper bound of bytes in lost entries; 0 when lost is 0 */
+	uint64_t likely_sent; /* bytes of lost entries, if their MTUs are as full as those seen */
+	uint64_t likely_recv;
 	uint64_t backlog;	/* posted and not completed at the end of the sample */
 	uint64_t ops[OP_KINDS]; /* seen entries by kind, errors included */
 };

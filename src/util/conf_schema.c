@@ -218,6 +218,18 @@ json_t *schema_drop(json_t *object, const char *key)
 	return object;
 }
 
+json_t *schema_narrow(json_t *object, const char *key, json_t *more)
+{
+	json_t *s = json_object_get(json_object_get(object, "properties"), key);
+	int rc = json_object_update(s, more);
+
+	json_decref(more);
+	if (!rc)
+		return object;
+	json_decref(object);
+	return NULL;
+}
+
 json_t *schema_list(const struct conf_list *l, json_t *element)
 {
 	return json_pack("{s:s, s:o, s:I, s:I}", "type", "array", "items", element, "minItems",

@@ -31,6 +31,8 @@ json_t *schema_put(json_t *object, const char *key, json_t *schema, const struct
 json_t *schema_must(json_t *object, const char *key, json_t *schema, const struct conf_says *says);
 /* Take out a key that the caller does not take. */
 json_t *schema_drop(json_t *object, const char *key);
+/* Add to the schema of a key what its row in the table does not say, such as a pattern. */
+json_t *schema_narrow(json_t *object, const char *key, json_t *more);
 /* A list of such elements. */
 json_t *schema_list(const struct conf_list *l, json_t *element);
 /* One of two. */

@@ -271,13 +271,29 @@ int conf_read(const struct conf_key *k, const json_t *v, struct conf_value *out)
 	return -EINVAL;
 }
 
+/* "-1", "-1ms", or a string of more digits than an integer of jansson holds: in no range. */
+static bool is_beyond_all(const json_t *v)
+{
+	enum { DIGITS_MOST = 18 };
+	const char *s = json_string_value(v);
+	size_t digits = s ? strspn(s, "0123456789") : 0;
+
+	if (!s)
+		return json_is_integer(v) && json_integer_value(v) < 0;
+	return (s[0] == '-' && isdigit((unsigned char)s[1])) ||
+	       (digits > DIGITS_MOST && !s[digits]);
+}
+
 int conf_number(const struct conf_key *k, const json_t *v, uint64_t *out, char *want, size_t size)
 {
 	struct conf_value value = { 0, NULL };
+	struct conf_key any = *k;
 
+	any.min = 0;
+	any.max = UINT64_MAX;
 	if (conf_read(k, v, &value)) {
 		conf_want(k, want, size);
-		return -EINVAL;
+		return is_beyond_all(v) || !conf_read(&any, v, &value) ? -ERANGE : -EINVAL;
 	}
 	*out = value.u;
 	return 0;

@@ -331,9 +331,9 @@ fails 2 resex '--socket needs a value: see resex --help' "$dir/resex" --socket= 
 fails 2 resex '"low" is not NAME=VALUE' resex policy-set freemarket low
 fails 2 resex 'NAME=VALUE' resex policy-set freemarket low=
 fails 2 resex 'NAME=VALUE' resex policy-set freemarket =5
-fails 2 resex 'NAME=VALUE' resex policy-set freemarket low=-5
-fails 6 resex 'low is "5x", out of its range: write a percentage such as "10%"' resex policy-set freemarket low=5x
-fails 6 resex 'step is "5%", out of its range: write a duration .* from 100us to 1s' resex policy-set freemarket step=5%
+fails 6 resex 'low is "-5", out of its range: write .* from 0% to 100%' resex policy-set freemarket low=-5
+fails 6 resex 'low is "5x", which it does not take: write a percentage such as "10%"' resex policy-set freemarket low=5x
+fails 6 resex 'step is "1.5ms", with more decimals .* from 100us to 1s' resex policy-set freemarket step=1.5ms
 fails 2 resex '"low" is given twice: give it once: see resex policy-set --help' resex policy-set freemarket low=5 low=6
 fails 2 resex '"low" is given twice' resex policy-set freemarket low=5 step=1000000 low=5
 fails 2 resex '"null" is not NAME=VALUE, and --file already names the policy' resex policy-set null -f "$dir/policy.json"
@@ -471,7 +471,7 @@ asked 'give the name of a policy, or a file' policy-set '{"policy":"null","file"
 asked '/etc/passwd:1:4: not valid JSON' policy-set '{"file":"/etc/passwd","text":"root:x:0"}'
 asked '-32602.*policy of policy-set: give a string' policy-set '{"policy":5}'
 asked '-32602.*params of policy-set: give an object' policy-set '{"policy":"null","params":7}'
-asked 'low is \\"5\\", out of its range' policy-set '{"policy":"freemarket","params":{"low":"5"}}'
+asked 'low is \\"5\\", which it does not take' policy-set '{"policy":"freemarket","params":{"low":"5"}}'
 asked '-32602.*undo of cap-release: give true or false' cap-release '{"guest":"bulk","undo":"yes"}'
 asked '-32602.*since of events: give an integer' events '{"since":"x"}'
 asked '-32602.*list takes no parameter' list '{"guest":"bulk"}'

@@ -165,6 +165,8 @@ printf '{ "guests": [\n { "name": "a", "apps": [{ "kind": "sender", "report": 5 
 fails 4 "$dir/bad.json:2:56: report is for a server, and this is \"sender\": remove it" --hv sim -S "$dir/bad.json"
 fails 4 "$dir/bad.json:2:56: " --hv sim --check -S "$dir/bad.json"
 fails 5 'there is no policy "dear"' --hv sim -S "$paper" -p dear
+printf '{ "policy": "dear" }\n' >"$dir/bad.json"
+fails 5 "$dir/bad.json:1:13: there is no policy \"dear\"" --hv sim --check -S "$dir/bad.json"
 fails 1 'cannot be written to /dev/full: No space' --hv sim -S "$paper" -o /dev/full
 fails 1 'cannot be written to /nowhere/x: No such' --hv sim -S "$paper" -o /nowhere/x
 TMPDIR=/nowhere fails 1 'no directory can be made in /nowhere' --hv sim -S "$paper"

@@ -163,13 +163,17 @@ def replies():
 
 def batch(resex, fake, has_screen):
     fake.replies = replies()
-    r = subprocess.run([*resex, "top", "-bn2", "-d0.1", "-o", "name"], capture_output=True, text=True, timeout=LIMIT)
+    r = subprocess.run([*resex, "top", "-bn2", "-d0.1", "-o", "name"], capture_output=True, text=True, timeout=LIMIT,
+                       env={**os.environ, "COLUMNS": "200"})
     head = "SIMULATED  resex top  2 guests  ioshares  epoch 3  0.0 % of ticks late\n" \
         "NAME                     SENT-MB/s RECV-MB/s CPU-% BALANCE-%     CAP-% CAPPED-% MEAN-us P99-us SPENT-% " \
         "SENT-MTU/s RECV-MTU/s WEIGHT VCPUS    ID RINGS STATE\n"
     rest = "  1.0 %5.1f ||     50 |      20       30   200.5  300.0      50       1000       2000    256     1%6d     1 managed\n"
     one = head + "bulk                           5.0     " + rest % (12, 2) + "web                            1.0     " + rest % (11, 1)
     check(r.returncode == 0 and r.stdout == one + "\n" + one and not r.stderr, "-b to the byte", r, "\n" + one)
+    r = subprocess.run([*resex, "top", "-bn1"], capture_output=True, text=True, timeout=LIMIT,
+                       env={k: v for k, v in os.environ.items() if k != "COLUMNS"})
+    check(max(map(len, r.stdout.splitlines())) == 80 and "P99-us\nweb " in r.stdout.replace("bulk ", "web "), "-b in a pipe", r)
     r = subprocess.run([*resex, "-j", "top", "-n", "2", "-d", ".1", "-o", "-cpu"], capture_output=True, text=True, timeout=LIMIT)
     rounds = [json.loads(line) for line in r.stdout.splitlines()]
     check(len(rounds) == 2 and [g["name"] for g in rounds[1]["list"]["guests"]] == ["web", "bulk"]

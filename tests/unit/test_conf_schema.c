@@ -138,6 +138,16 @@ TEST(object__keys_in_no_table__are_put_and_dropped)
 	json_decref(o);
 }
 
+TEST(object__narrowed_key__keeps_the_rest_of_its_schema)
+{
+	json_t *o = schema_object(&(struct conf_table){ keys, NULL }, says);
+
+	o = schema_narrow(o, "count", json_pack("{s:[i]}", "enum", 8));
+	assert_json(property(o, "count"), "{\"type\":\"integer\",\"minimum\":1,\"maximum\":100,"
+					  "\"description\":\"How many.\",\"enum\":[8]}");
+	assert_null(schema_narrow(o, "no such key", json_object()));
+}
+
 TEST(schema__without_memory_for_a_part__is_none)
 {
 	json_t *o = schema_object(&(struct conf_table){ keys, NULL }, says);
@@ -147,4 +157,5 @@ TEST(schema__without_memory_for_a_part__is_none)
 	assert_null(schema_must(NULL, "more", NULL, says));
 	assert_null(schema_top(NULL, "things"));
 	assert_null(schema_drop(NULL, "more"));
+	assert_null(schema_narrow(NULL, "more", json_object()));
 }

@@ -537,12 +537,6 @@ WITH_CALL(policy_set__values_with_units__are_those_of_a_file)
 	assert_int_equal(value_of(r, "step"), 5000000);
 	assert_int_equal(value_of(r, "min_cap"), 2500);
 	assert_int_equal(value_of(r, "cut"), 90);
-	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'step':'5%'}", RESEX_RANGE,
-		     "step is \"5%\", out of its range: write a duration such as \"10ms\", from "
-		     "100us to "
-		     "1s, or a whole number of ns: see resex policy-show freemarket");
-	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'min_cap':true}",
-		     RESEX_RANGE, "min_cap is true");
 }
 
 /* Parameters that name a file and carry its text. */

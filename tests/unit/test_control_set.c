@@ -191,7 +191,7 @@ WITH_CALL(pause__guest_with_a_highest_cap__has_its_own)
 	assert_int_equal(rig_in_set(g, 5)->bounds.ceiling.mpct, 80000);
 }
 
-WITH_CALL(why__highest_cap_in_force__is_said_beside_the_policys_reason)
+WITH_CALL(why__highest_cap_in_force__is_said_first)
 {
 	struct guests_rig *g = *state;
 	const json_t *r;
@@ -200,10 +200,34 @@ WITH_CALL(why__highest_cap_in_force__is_said_beside_the_policys_reason)
 	snap_of_set(g)->guest[1].applied = CAP_PERCENT(20);
 	snap_publish(&g->ho);
 	r = row(ask(g, "why", "'guest':'bulk'"), "guests", "bulk");
-	assert_non_null(strstr(str(r, "text"), "; its settings allow no more than 20 percent"));
+	assert_ptr_equal(strstr(str(r, "text"), "cap 20 percent, by its settings; "),
+			 str(r, "text"));
 	ask(g, "pause", "'guest':'bulk'");
 	r = row(ask(g, "why", "'guest':'bulk'"), "guests", "bulk");
-	assert_null(strstr(str(r, "text"), "highest"));
+	assert_null(strstr(str(r, "text"), "settings"));
+}
+
+WITH_CALL(policy_set__wrong_values__are_said_with_what_is_wrong_and_the_range)
+{
+	static const char *const wrong[][2] = {
+		{ "'step':'5%'",
+		  "step is \"5%\", which it does not take: write a duration such as \"10ms\", from "
+		  "100us to 1s, or a whole number of ns: see resex policy-show freemarket" },
+		{ "'min_cap':true", "min_cap is true, which it does not take" },
+		{ "'step':'1.5ms'", "step is \"1.5ms\", with more decimals than it takes: write" },
+		{ "'step':'2s'", "step is \"2s\", out of its range: write a duration" },
+		{ "'step':'-1ms'", "step is \"-1ms\", out of its range: write" },
+		{ "'low':-1", "low is -1, out of its range: write a percentage" },
+	};
+	struct guests_rig *g = *state;
+
+	for (size_t n = 0; n < sizeof(wrong) / sizeof(wrong[0]); n++) {
+		char params[80];
+
+		snprintf(params, sizeof(params), "'policy':'freemarket','params':{%s}",
+			 wrong[n][0]);
+		assert_fails(g, "policy-set", params, RESEX_RANGE, wrong[n][1]);
+	}
 }
 
 /* --- the caps in replies --- */

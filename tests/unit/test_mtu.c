@@ -55,6 +55,8 @@ static const struct sample one = {
 	.mtus_recv = 13,
 	.bytes_sent = 17000,
 	.bytes_recv = 19000,
+	.likely_sent = 500,
+	.likely_recv = 700,
 	.backlog = 4,
 };
 
@@ -73,8 +75,8 @@ TEST(mtu_add__two_samples__add_up)
 	assert_int_equal(u.lost, 4);
 	assert_int_equal(u.mtus_sent, 22);
 	assert_int_equal(u.mtus_recv, 26);
-	assert_int_equal(u.bytes_sent, 34000);
-	assert_int_equal(u.bytes_recv, 38000);
+	assert_int_equal(u.bytes_sent, 35000);
+	assert_int_equal(u.bytes_recv, 39400);
 	assert_int_equal(u.backlog, 8);
 	assert_int_equal(u.msg_bytes, 4000);
 	assert_int_equal(u.link, 1);

@@ -89,7 +89,7 @@ static int set_json(struct policy_inst *pi, const char *name, json_t *v)
 	char want[256] = "";
 	int rc = policy_param_set(pi, name, v, want, sizeof(want));
 
-	assert_int_equal(!want[0], rc != -ERANGE);
+	assert_int_equal(!want[0], rc != -ERANGE && rc != -EINVAL);
 	json_decref(v);
 	return rc;
 }
@@ -110,7 +110,7 @@ RIG_TEST(param_set__as_shown_with_its_unit__is_taken)
 		for (const struct policy_param *p = pi->ops->params; p && p->name; p++) {
 			if (conf_type_of(p->unit) == CONF_UINT) {
 				assert_string_equal(p->unit, "-");
-				assert_int_equal(set_json(pi, p->name, json_string("1")), -ERANGE);
+				assert_int_equal(set_json(pi, p->name, json_string("1")), -EINVAL);
 				continue;
 			}
 			conf_text(conf_type_of(p->unit), p->max, text, sizeof(text));
@@ -248,6 +248,25 @@ RIG_TEST(file__refused__says_where_what_and_what_instead)
 		}
 	}
 	assert_int_equal(wrong, 0);
+}
+
+/* As in a scenario: the exit status is that of resexd.json and of policy-set. */
+RIG_TEST(bind__unknown_policy__has_the_exit_status_of_one)
+{
+	static const char *const texts[] = { "{\"p\": \"dear\"}", "{\"p\": {\"policy\": \"dear\"}}",
+					     "{\"p\": 5}" };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct policy_inst *pi = NULL;
+		struct conf_error e = { 0 };
+		struct conf_doc d;
+
+		assert_int_equal(conf_parse(&d, "s.json", texts[i], strlen(texts[i]), &e), 0);
+		assert_int_equal(policy_bind(&pi, &d, "p", json_object_get(d.root, "p"), &e),
+				 -EINVAL);
+		assert_int_equal(e.exit, i < 2 ? RESEX_NO_POLICY : RESEX_BAD_CONFIG);
+		conf_free(&d);
+	}
 }
 
 RIG_TEST(file__missing__is_not_a_missing_policy)

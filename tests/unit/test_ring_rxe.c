@@ -485,6 +485,7 @@ TEST(sample__lapped__count_and_mtus_are_exact)
 	struct fixture *x = known(16);
 	struct fake_truth before = x->f.truth;
 	struct ring_totals t;
+	uint64_t sent;
 
 	for (int i = 0; i < 1000; i++)
 		fake_do(&x->f, FAKE_WRITE, (uint32_t)(i % 7) * 1000);
@@ -496,8 +497,9 @@ TEST(sample__lapped__count_and_mtus_are_exact)
 	assert_true(x->s.lost >= 984);
 	assert_int_equal(x->s.mtus_sent, x->f.truth.mtus_sent - before.mtus_sent);
 	assert_true(x->s.bytes_sent <= x->f.truth.bytes_sent - before.bytes_sent);
-	assert_true(x->s.bytes_sent + x->s.bytes_bound >=
-		    x->f.truth.bytes_sent - before.bytes_sent);
+	sent = x->f.truth.bytes_sent - before.bytes_sent;
+	assert_true(x->s.bytes_sent + x->s.bytes_bound >= sent);
+	assert_in_range(x->s.bytes_sent + x->s.likely_sent, sent * 9 / 10, sent * 11 / 10);
 	ring_totals(x->r, &t);
 	assert_int_equal(t.laps, 1);
 	assert_int_equal(t.wrs, 1001);
@@ -518,6 +520,8 @@ TEST(sample__lapped_with_reads_among_the_lost__says_it_estimates)
 	assert_false(x->s.flags & SAMPLE_MTUS_GUESSED);
 	if (x->s.mtus_sent != 500)
 		assert_true(x->s.flags & SAMPLE_MTUS_ESTIMATED);
+	assert_int_equal(x->s.bytes_sent + x->s.likely_sent, 1024 * x->s.mtus_sent);
+	assert_int_equal(x->s.bytes_recv + x->s.likely_recv, 1024 * x->s.mtus_recv);
 	done(x);
 }
 

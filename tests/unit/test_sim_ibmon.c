@@ -159,6 +159,7 @@ TEST(reads__lapped_between_samples__are_charged_exactly)
 		t = truth(f.sim, 0);
 		assert_int_equal(f.sum.wrs, t.wrs);
 		assert_int_equal(f.sum.mtus_recv + f.sum.mtus_sent, t.mtus);
+		assert_int_equal(f.sum.bytes_recv + f.sum.bytes_sent, t.bytes);
 	}
 	assert_true(f.sum.lost > 1000);
 	assert_int_equal(f.sum.mtus_sent, 0);

@@ -81,6 +81,75 @@ TEST(whole_width__is_that_of_the_longest_line)
 	json_decref(rows);
 }
 
+static const struct column name_and_text[] = {
+	{ "NAME", "name", 1 }, { "N", "n", 0 }, { "MEANING", "text", 1 }, { 0 }
+};
+
+/* json with ' for ". */
+static void assert_folds(const char *json, size_t width, const char *wanted)
+{
+	static const int rank[] = { 0, 1, 0 };
+	char *text = strdup(json), *printed = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&printed, &size);
+	json_t *rows;
+
+	assert_non_null(text);
+	assert_non_null(f);
+	for (char *p = text; *p; p++)
+		*p = *p == '\'' ? '"' : *p;
+	rows = json_loads(text, 0, NULL);
+	table_print_fold(f, rows, name_and_text, rank, width);
+	fclose(f);
+	assert_string_equal(printed, wanted);
+	json_decref(rows);
+	free(printed);
+	free(text);
+}
+
+TEST(text__that_is_too_long__is_folded_beside_or_below_the_others)
+{
+	static const char rows[] =
+		"[{'name':'step','n':1,'text':'how long a cap holds until it is cut again'},"
+		" {'name':'low','n':22}]";
+
+	assert_folds(rows, 52,
+		     "NAME   N  MEANING\n"
+		     "step   1  how long a cap holds until it is cut again\n"
+		     "low   22  -\n");
+	assert_folds(rows, 51,
+		     "NAME   N  MEANING\n"
+		     "step   1  how long a cap holds until it is cut\n"
+		     "          again\n"
+		     "low   22  -\n");
+	/* The text would have 29 columns. */
+	assert_folds(rows, 39,
+		     "NAME   N\n"
+		     "    MEANING\n"
+		     "step   1\n"
+		     "    how long a cap holds until it is\n"
+		     "    cut again\n"
+		     "low   22\n");
+	assert_folds(rows, 40,
+		     "NAME   N  MEANING\n"
+		     "step   1  how long a cap holds until it\n"
+		     "          is cut again\n"
+		     "low   22  -\n");
+	/* Then the others have no room, either. */
+	assert_folds(rows, 7,
+		     "NAME\n    MEANING\nstep\n    how long\n    a cap\n    holds\n    until it\n"
+		     "    is cut\n    again\nlow\n");
+	assert_folds("[{'name':'a','n':1,'text':['lapped','history','uncharged']}]", 24,
+		     "NAME  N\n    MEANING\na     1\n    lapped,history,\n    uncharged\n");
+	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+	assert_folds("[{'name':'a','n':1,'text':'"
+		     "\\u00e4\\u00e4\\u00e4\\u00e4\\u00e4\\u00e4\\u00e4\\u00e4\\u00e4'}]",
+		     12,
+		     "NAME  N\n    MEANING\na     1\n"
+		     "    \u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\n    \u00e4\n");
+	setlocale(LC_CTYPE, "C");
+}
+
 static const struct column one[] = { { "X", "x", 0 }, { 0 } };
 
 TEST(cell__is_the_value_as_an_operator_reads_it)

@@ -135,14 +135,14 @@ RIG_TEST(guests__without_rates__have_dashes)
 		"q quit  Tab hosts  h help  < > sort  r reverse  Up Down choose\n");
 }
 
-RIG_TEST(batch__of_two_guests__has_all_columns_of_one_width)
+RIG_TEST(batch__of_two_guests__has_the_columns_that_fit_of_one_width)
 {
 	struct rig *r = *state;
 	char *text;
 
 	two(r);
 	reply(r, TOP_INFO, "{'ticks':1000,'late_ticks':12,'policy_note':'no guest reports'}");
-	assert_int_equal(top_layout_batch(&r->m, &r->g, r->now), 0);
+	assert_int_equal(top_layout_batch(&r->m, &r->g, 1000, r->now), 0);
 	text = text_of(&r->g);
 	assert_string_equal(
 		text,
@@ -154,6 +154,17 @@ RIG_TEST(batch__of_two_guests__has_all_columns_of_one_width)
 		"      -      -     100     793306          0    256     1     2     1 managed\n"
 		"server                       310.0       0.0 101.2 |       0      none        0 "
 		"  221.6  1271k      12     302734          1    512     2     1     4 managed\n");
+	free(text);
+	assert_int_equal(top_layout_batch(&r->m, &r->g, 80, r->now), 0);
+	text = text_of(&r->g);
+	assert_string_equal(
+		text,
+		"SIMULATED  resex top  2 guests  ioshares  epoch 7  1.2 % of ticks late\n"
+		"no guest reports\n"
+		"NAME       SENT-MB/s RECV-MB/s CPU-% BALANCE-%     CAP-% CAPPED-% MEAN-us P99-us\n"
+		"bulk           812.3       0.0  24.9 ||     62 |      25       87       -      -\n"
+		"server         310.0       0.0 101.2 |       0      none        0   221.6  "
+		"1271k\n");
 	free(text);
 }
 
@@ -410,7 +421,7 @@ RIG_TEST(screens__of_any_reply_size_and_key__are_harmless)
 		r->g.utf8 = below(&p, 4);
 		free(screen(r, (int)below(&p, 30), (int)below(&p, 120)));
 		assert_harmless(&r->g);
-		assert_int_equal(top_layout_batch(&r->m, &r->g, r->now), 0);
+		assert_int_equal(top_layout_batch(&r->m, &r->g, 1000, r->now), 0);
 		assert_harmless(&r->g);
 		json_decref(v);
 		json_decref(said);

@@ -297,14 +297,19 @@ static const struct row rows[] = {
 	  RUN("'ratio'", 700, SERVER("") "," BULK(",'cap':80", "")), "500 pause; 600 resume",
 	  "its settings have just changed, and no policy has decided on it since", holds_own, NULL,
 	  600, 610, SOME },
-	{ "max_cap__is_said_beside_the_policys_reason", NULL, WHY_MAX_CAP, "bulk",
+	{ "max_cap__is_said_before_the_policys_reason", NULL, WHY_MAX_CAP, "bulk",
 	  RUN("'null'", 1500, SERVER("") "," BULK(",'max_cap':50", "")), NULL,
-	  "no cap: this policy never caps; # of # Resos are left; its settings allow no more than "
-	  "# percent",
+	  "cap # percent, by its settings; the policy wants no cap: this policy never caps; # of # "
+	  "Resos are left",
 	  holds_limit, NULL, 50, 1500, ALWAYS },
-	{ "own_cap__is_said_beside_the_policys_reason", NULL, WHY_OWN_CAP, "bulk",
+	{ "max_cap__below_what_the_policy_wants__is_said", NULL, WHY_NO_MORE, "bulk",
+	  RUN("'ratio'", 500, BULK(",'max_cap':2", "")), NULL,
+	  "cap # percent: # bytes against the # of its largest message; its settings allow no more",
+	  holds_limit, NULL, 50, 500, ALWAYS },
+	{ "own_cap__is_said_before_the_policys_reason", NULL, WHY_OWN_CAP, "bulk",
 	  RUN("'null'", 1500, SERVER("") "," BULK(",'cap':60", "")), NULL,
-	  "no cap: this policy never caps; # of # Resos are left; its own cap holds: # percent",
+	  "cap # percent, its own; the policy wants no cap: this policy never caps; # of # Resos "
+	  "are left",
 	  holds_limit, NULL, 50, 1500, ALWAYS },
 	{ "observing__no_cap_is_set", NULL, WHY_OBSERVED, "bulk", RUN("'ratio'", 500, PAIR), NULL,
 	  "cap # percent: # bytes against the # of its largest message; resexd only observes: this "
@@ -342,8 +347,7 @@ static void look_at_cap(struct truth *t, const struct row *r, const char *text)
 	if (read_words(text, "cap # percent", &s) || read_words(text, "cap cut to # percent", &s) ||
 	    read_words(text, "lowest cap, # percent", &s))
 		has_cap(t, guest, s.f[0]);
-	else if (!strncmp(text, "no cap", 6) && !strstr(text, why_says[WHY_OWN_CAP]) &&
-		 !strstr(text, why_says[WHY_MAX_CAP]) &&
+	else if (!strncmp(text, "no cap", 6) &&
 		 moment_of(t, guest, t->ms - 1)->cap) /* the actor's answer takes a tick */
 		has_cap(t, guest, 0);
 }

@@ -629,10 +629,10 @@ static void holds_uncappable(struct truth *t, const struct said *s)
 		untrue(t, "the directory is there");
 }
 
-/* "...: # percent" is the last that is said. */
+/* "cap # percent, ..." is what is said first. */
 static void holds_limit(struct truth *t, const struct said *s)
 {
-	has_cap(t, s->guest, s->f[2]);
+	has_cap(t, s->guest, s->f[0]);
 }
 
 static void holds_observed(struct truth *t, const struct said *s)
