@@ -143,7 +143,7 @@ def read_rows(path):
             where = "%s:%d" % (os.path.basename(path), n)
             if text.startswith("\t"):
                 rows[-1][-1] += " " + text.strip()
-            elif text.strip() and not text.startswith("# "):
+            elif text.strip() and text[0] != "#":
                 words = [w.strip() for w in text.split(" @ ", 3)]
                 if len(words) != 4:
                     sys.exit("%s: PAGE @ EXAMPLE @ SET-UP @ WHAT is required" % where)
@@ -162,10 +162,11 @@ def assign(found, rows):
         d.row = whole[0] if whole else None
         for c in [] if d.row else d.commands:
             exact = [r for r in mine if r.key == c.text.split("\n")[0].rstrip("\\ ").split("  ")[0]]
-            c.row = exact[0] if exact else None
-        for r in d.rows():
-            if r:
-                r.used = True
+            c.row = next((r for r in exact if not r.used), exact[-1] if exact else None)
+            if c.row:
+                c.row.used = True
+        if d.row:
+            d.row.used = True
         what = [c.text.split("\n")[0] for c in d.commands if not c.row] or [d.text[0] + " ..."]
         if not d.rows() or None in d.rows():
             wrong += ["%s:%d: \"%s\" has no row: say in examples.rows what it needs and does" % (d.page, d.line, w) for w in what]

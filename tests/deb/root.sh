@@ -7,7 +7,7 @@
 base=$out/base root=${root:-$out/root}
 passed=0 failed=0
 # What README and the pages call, beside what the packages depend on.
-tools="curl haproxy jq openssl pkg-config python3-minimal socat sudo"
+tools="curl haproxy jq man-db openssl pkg-config postgresql python3-minimal socat sudo"
 
 die() { echo "${0##*/}: $*" >&2; exit 1; }
 

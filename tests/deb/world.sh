@@ -80,7 +80,7 @@ set_up_sim() {
 
 # resexd on a fake Xen (fake_xen.c) with a guest that spends too much CPU, by the unit and by hand.
 set_up_xen() {
-	[ -e /dev/xen/caps ] || (cd /dev/xen && printf xen >type && printf 0x00000800 >features && : >privcmd && : >log)
+	[ -e /dev/xen/caps ] || (cd /dev/xen && printf xen >./type && printf 0x00000800 >features && touch privcmd log)
 	printf '\000\000\000\000\120\000\000\001\000\001\000\001' >/dev/xen/caps
 	printf '#!/bin/sh\nLD_PRELOAD=/usr/local/lib/fake_xen.so exec /usr/sbin/resexd "$@"\n' >/usr/local/sbin/resexd
 	chmod +x /usr/local/sbin/resexd
@@ -276,6 +276,23 @@ set_up_served() {
 	done
 }
 
+# An auction in a file.
+set_up_sqlite() {
+	(cd $docs && runuser -u op -- resex-auction -d sqlite:/tmp/auction.db --init --schema auction-sqlite.sql)
+}
+
+# An "editor" that types what is in /tmp/typed where "systemctl edit" wants it.
+set_up_typed() {
+	printf '#!/bin/sh\nsed -i "2r /tmp/typed" "$1"\n' >/usr/local/sbin/editor
+	chmod +x /usr/local/sbin/editor
+}
+
+# The packages, in the folder, and not installed.
+set_up_debs() {
+	cp /debs/*.deb "$2"
+	dpkg -r resexd resex resex-agent
+}
+
 # Files of the pages that others name.
 set_up_files() {
 	cp /etc/resex/resexd.json $docs/scenarios/paper.json "$2"
@@ -342,6 +359,22 @@ by_compiler_of_part() {
 		echo 'return rc; }'
 	} >/tmp/part.c
 	by_compiler /tmp/part.c
+}
+
+# The program of nodes, for services of systemd.
+by_role() {
+	local s
+	for s in web mail; do
+		printf '[Service]\nExecStart=/bin/sleep infinity\n' >/run/systemd/system/$s.service
+	done
+	systemctl daemon-reload
+	"$1" switch n1 - web && "$1" check n1 - web && "$1" switch n1 web mail && "$1" check n1 - mail && ! "$1" check n1 - web
+	systemctl stop mail
+}
+
+# etc/examples/cache.c, by the command at its head. Without resex-cached it serves its page, and says why no more.
+by_cache_example() {
+	(cd $docs && eval "$(sed 's|^cc|cc -o /tmp/cache-example|' "$1")" && /tmp/cache-example | grep 'the page')
 }
 
 # The commands that two-hosts/run prints, each as it is printed.
