@@ -51,8 +51,9 @@ stays() {
 	systemd-run -q --collect --unit="world-$name" -p LimitMEMLOCK=infinity ${OPTIONS-} "$@"
 }
 
+# key FILE: all hosts have the same one.
 key() {
-	(umask 077; printf '%064d\n' 7 >"$1")
+	(umask 077; [ -e /srv/key ] || openssl rand -hex 32 >/srv/key; rm -f "$1"; cat /srv/key >"$1")
 }
 
 # dropin UNIT LINE...
