@@ -6,7 +6,7 @@
 
 base=$out/base root=${root:-$out/root}
 passed=0 failed=0
-# What README and the pages call, beside what the packages depend on.
+# What README and the pages call, beside what the packages depend on. A database that ran would change files.
 tools="curl haproxy jq man-db openssl pkg-config postgresql python3-minimal socat sudo"
 
 die() { echo "${0##*/}: $*" >&2; exit 1; }
@@ -72,7 +72,8 @@ make_base() {
 	chmod +x "$base/usr/sbin/policy-rc.d"
 	# shellcheck disable=SC2086
 	chroot "$base" sh -c "export DEBIAN_FRONTEND=noninteractive
-		apt-get update -qq && apt-get install -y -qq --no-install-recommends $(echo $wanted) && apt-get clean" \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends $(echo $wanted) && apt-get clean &&
+		systemctl -q disable postgresql" \
 		>>"$out/base.log" 2>&1 || { tail "$out/base.log"; return 1; }
 	rm "$base/usr/sbin/policy-rc.d"
 	echo "$wanted" >"$out/base.has"
