@@ -245,7 +245,7 @@ static void sample_ring(struct scan_guest *g, struct scan_ring *sr, int64_t elap
 	res->found = true;
 	if (sr->idle >= SCAN_REST_AFTER)
 		elapsed_ns = g->time_ns - sr->looked_ns;
-	rc = ring_sample(sr->ring, elapsed_ns, &s);
+	rc = ring_sample_among(sr->ring, g->peers, elapsed_ns, &s);
 	ring_watch(sr->ring, &sr->quiet);
 	if (quiet && !rc) {
 		note_idle(g, sr);
