@@ -41,8 +41,13 @@ static struct {
 /* --- the fake sysfs ----------------------------------------------------------- */
 
 static const char *const dirs[] = {
-	"", "/class", "/class/infiniband_verbs", "/class/infiniband_verbs/uverbs0",
-	"/class/infiniband", "/class/infiniband/fake0", "/class/infiniband/fake0/device",
+	"",
+	"/class",
+	"/class/infiniband_verbs",
+	"/class/infiniband_verbs/uverbs0",
+	"/class/infiniband",
+	"/class/infiniband/fake0",
+	"/class/infiniband/fake0/device",
 };
 
 static int put_file(const char *name, const char *text)
@@ -132,6 +137,11 @@ void fakeverbs_end(void)
 	memset(&fake, 0, sizeof(fake));
 }
 
+void fakeverbs_set_cqe_version(uint32_t version)
+{
+	fake.conf.cqe_version = version;
+}
+
 /* --- objects ------------------------------------------------------------------ */
 
 struct fakeverbs_qp *fakeverbs_qp(uint32_t number)
@@ -205,8 +215,7 @@ static const void *body(const struct command *c, size_t bytes)
 static int get_context(const struct command *c)
 {
 	const struct ib_uverbs_get_context *q = body(c, sizeof(*q));
-	struct ib_uverbs_get_context_resp *r =
-		response(c, sizeof(*r) + fake.adapter->context_resp);
+	struct ib_uverbs_get_context_resp *r = response(c, sizeof(*r) + fake.adapter->context_resp);
 
 	r->async_fd = (uint32_t)open("/dev/null", O_RDWR | O_CLOEXEC);
 	r->num_comp_vectors = 1;

@@ -52,6 +52,9 @@ struct fakeverbs_qp {
 int fakeverbs_begin(const struct fakeverbs_conf *conf);
 void fakeverbs_end(void);
 
+/* Of devices that are opened from now on. */
+void fakeverbs_set_cqe_version(uint32_t version);
+
 struct fakeverbs_qp *fakeverbs_qp(uint32_t number); /* NULL: there is none */
 
 /*

@@ -113,7 +113,8 @@ static uint32_t read_bytes(const struct fakeverbs_qp *p, uint32_t segments)
 	uint32_t sum = 0;
 
 	for (uint32_t i = 2; i < segments; i++)
-		sum += be32toh(((struct mlx5_wqe_data_seg *)segment(p, p->executed, i))->byte_count);
+		sum += be32toh(
+			((struct mlx5_wqe_data_seg *)segment(p, p->executed, i))->byte_count);
 	return sum;
 }
 
