@@ -145,6 +145,16 @@ static bool power_of_2_within(uint32_t v, uint32_t low, uint32_t high)
 	return v >= low && v <= high && !(v & (v - 1));
 }
 
+/* With that of its doorbell record. */
+static uint32_t frames_to_map(const struct guest_ring *g)
+{
+	const struct ring_desc d = { .kind = g->kind,
+				     .provider = g->provider,
+				     .frames = g->frames };
+
+	return ring_frames(&d);
+}
+
 /*
  * All arithmetic of later stages relies on these bounds: a ring fits its
  * frames, and each index of a frame is within the list.
@@ -163,7 +173,7 @@ static bool in_range(const struct guest_ring *g, uint32_t frames)
 		return false;
 	if (g->offset >= GUEST_PAGE || g->db_offset >= GUEST_PAGE)
 		return false;
-	if (!g->frames || g->frames > GUEST_RING_FRAMES_MAX || g->first_frame > frames ||
+	if (!g->frames || frames_to_map(g) > GUEST_RING_FRAMES_MAX || g->first_frame > frames ||
 	    g->frames > frames - g->first_frame)
 		return false;
 	return bytes <= (uint64_t)g->frames * GUEST_PAGE;
@@ -228,16 +238,6 @@ static void accept_ring(struct walk *w, const struct guest_ring *g, uint32_t fra
 		.db_frame = g->db_frame,
 	};
 	copy_comm(d->comm, g->comm);
-}
-
-/* With that of its doorbell record. */
-static uint32_t frames_to_map(const struct guest_ring *g)
-{
-	const struct ring_desc d = { .kind = g->kind,
-				     .provider = g->provider,
-				     .frames = g->frames };
-
-	return ring_frames(&d);
 }
 
 static void decode_ring(struct walk *w, const struct guest_ring *g)

@@ -18,12 +18,18 @@
 #include "resex/guest_abi.h"
 #include "src/util/seqread.h"
 
-enum { INDEX_MASK = 0xffffff, BEHIND = 0x800000 };
+enum {
+	INDEX_MASK = 0xffffff,
+	BEHIND = 0x800000,
+	FETCH = 5,	/* entries prefetched early */
+	FETCH_MAX = 32, /* and at all */
+};
 
 struct cq {
 	uint32_t next; /* entries before this one are counted; modulo 2^24 */
 	uint32_t polled_raw;
 	uint32_t tail_raw; /* last word of entry next, when it was not valid */
+	uint32_t fresh;	   /* entries that the last sample read */
 	bool opened;	   /* the history was counted */
 	bool more;	   /* entry next was not looked at */
 	bool moved;	   /* the queue goes on in another buffer */
@@ -137,6 +143,7 @@ static int cq_sample(const struct ring_desc *d, const struct ring_mem *m, void *
 	if (*fault)
 		return -EBADMSG;
 	q->polled_raw = raw;
+	q->fresh = (uint32_t)out->seen;
 	if (!q->opened)
 		out->flags |= SAMPLE_HISTORY;
 	q->opened = true;
@@ -186,8 +193,12 @@ static void cq_quiet(const struct ring_desc *d, const struct ring_mem *m, const 
 static void cq_prefetch(const struct ring_desc *d, const struct ring_mem *m, const void *state,
 			bool rest)
 {
-	(void)rest;
-	ring_prefetch_line(tail_at(d, m, ((const struct cq *)state)->next));
+	const struct cq *q = (const struct cq *)state;
+	uint32_t max = rest ? FETCH_MAX : FETCH;
+
+	/* With the one after them, which is not valid. */
+	for (uint32_t i = rest ? FETCH : 0; i <= q->fresh && i < max; i++)
+		ring_prefetch_line(tail_at(d, m, q->next + i));
 }
 
 const struct ring_ops ring_mlx5_cq = {
