@@ -7,7 +7,7 @@
 #include "ibmon/ring/ring_priv.h"
 
 /* Rings ahead of the one that is read: a line comes from memory in about the time of so many. */
-enum { AHEAD_QUIET = 8, AHEAD_OWN = 4, AHEAD_WORK = 2, AHEAD_REST = 1 };
+enum { AHEAD_QUIET = 8, AHEAD_OWN = 5, AHEAD_WORK = 3, AHEAD_REST = 1 };
 
 /* Guests without rings that are passed over to find the ring ahead. */
 enum { SKIP_GUESTS = 8 };

@@ -50,36 +50,47 @@ static uint64_t mtus_of(const struct mlx5_ring *r, const struct mlx5_wqe *w)
 		return 1;
 	if (!r->d->path_mtu && w->bytes > MTU_MIN)
 		r->out->flags |= SAMPLE_MTUS_ESTIMATED | SAMPLE_MTUS_GUESSED;
+	if (r->q->mtu_shift && w->bytes)
+		return ((uint64_t)w->bytes + r->d->path_mtu - 1) >> r->q->mtu_shift;
 	return mtu_of(w->bytes, r->d->path_mtu);
+}
+
+/* n requests like w, which succeeded. */
+static void charge_n(const struct mlx5_ring *r, const struct mlx5_wqe *w, uint64_t n)
+{
+	struct sample *out = r->out;
+	uint64_t mtus;
+
+	out->seen += n;
+	out->ops[w->op] += n;
+	r->q->blocks += n * w->blocks;
+	if (w->op == OP_LOCAL)
+		return;
+	mtus = n * mtus_of(r, w);
+	if (w->bytes > out->msg_bytes)
+		out->msg_bytes = w->bytes;
+	if (w->op == OP_READ) {
+		out->mtus_recv += mtus;
+		out->bytes_recv += n * w->bytes;
+		r->q->recv += mtus;
+	} else {
+		out->mtus_sent += mtus;
+		out->bytes_sent += n * w->bytes;
+		r->q->sent += mtus;
+	}
 }
 
 /* One that failed is counted, and no part of it: as on rxe. */
 static void charge(const struct mlx5_ring *r, uint16_t at, const struct mlx5_wqe *w)
 {
-	struct sample *out = r->out;
-	uint64_t mtus;
-
-	out->seen++;
-	out->ops[w->op]++;
+	if (!is_failed(r->q, at)) {
+		charge_n(r, w, 1);
+		return;
+	}
+	r->out->seen++;
+	r->out->ops[w->op]++;
+	r->out->errors++;
 	r->q->blocks += w->blocks;
-	if (is_failed(r->q, at)) {
-		out->errors++;
-		return;
-	}
-	if (w->op == OP_LOCAL)
-		return;
-	mtus = mtus_of(r, w);
-	if (w->bytes > out->msg_bytes)
-		out->msg_bytes = w->bytes;
-	if (w->op == OP_READ) {
-		out->mtus_recv += mtus;
-		out->bytes_recv += w->bytes;
-		r->q->recv += mtus;
-	} else {
-		out->mtus_sent += mtus;
-		out->bytes_sent += w->bytes;
-		r->q->sent += mtus;
-	}
 }
 
 static void charge_oldest(const struct mlx5_ring *r)
@@ -131,6 +142,30 @@ static void take(const struct mlx5_ring *r, uint16_t at, const struct mlx5_wqe *
 	}
 	q->noted[at & r->mask] = *w;
 	q->flying++;
+}
+
+/*
+ * Take the requests that have the form of the one that was read last, and are completed: most are
+ * such runs. At most max; how many.
+ */
+static uint32_t take_alike(const struct mlx5_ring *r, uint16_t end, uint32_t max)
+{
+	struct mlx5_sq *q = r->q;
+	uint32_t most = (uint16_t)(end - q->posted), n;
+
+	if (!q->like.segments || q->flying || q->failed || !is_done(q, q->posted) ||
+	    most > r->mask + 1)
+		return 0;
+	if (q->linked && (uint16_t)(q->done - q->posted) < most)
+		most = (uint16_t)(q->done - q->posted) + 1u;
+	n = mlx5_wqe_alike(r, q->posted, most < max ? most : max, &q->like);
+	if (!n)
+		return 0;
+	charge_n(r, &q->alike, n);
+	q->posted = q->charged = (uint16_t)(q->posted + n);
+	q->last = (uint16_t)(q->posted - 1);
+	q->any = true;
+	return n;
 }
 
 /*
@@ -201,15 +236,19 @@ static enum ring_fault read_new(struct mlx5_ring *r, uint16_t end)
 	struct mlx5_sq *q = r->q;
 	enum ring_fault fault = RING_OK;
 	bool found = false;
-	struct mlx5_wqe w;
 
-	for (uint32_t n = 0; q->posted != end && n < RING_WALK_MAX; n++) {
-		uint32_t most = (uint16_t)(end - q->posted);
-		enum mlx5_fit fit = most > r->mask + 1 ? MLX5_OTHER
-						       : mlx5_wqe_read(r, q->posted, most, &w);
+	for (uint32_t n = 0; n < RING_WALK_MAX; n++) {
+		enum mlx5_fit fit = MLX5_OTHER;
+		uint32_t most;
 
+		n += take_alike(r, end, RING_WALK_MAX - 1 - n);
+		most = (uint16_t)(end - q->posted);
+		if (!most)
+			break;
+		if (most <= r->mask + 1)
+			fit = mlx5_wqe_read(r, q->posted, most, &q->alike, &q->like);
 		if (fit == MLX5_FITS) {
-			take(r, q->posted, &w);
+			take(r, q->posted, &q->alike);
 			continue;
 		}
 		if (fit != MLX5_OTHER)
@@ -311,7 +350,12 @@ static size_t sq_state_size(const struct ring_desc *d)
 
 static int sq_open(const struct ring_desc *d, const struct ring_mem *m, void *state)
 {
-	(void)state;
+	struct mlx5_sq *q = (struct mlx5_sq *)state;
+
+	while (d->path_mtu && 2u << q->mtu_shift <= d->path_mtu)
+		q->mtu_shift++;
+	if (d->path_mtu != 1u << q->mtu_shift)
+		q->mtu_shift = 0; /* or none that an adapter has */
 	if (d->elem_size != RING_MLX5_BLOCK || d->entries > RING_MLX5_SQ_BLOCKS_MAX ||
 	    d->qp_type > GUEST_QP_DC)
 		return -EPROTONOSUPPORT;

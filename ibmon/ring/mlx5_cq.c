@@ -21,8 +21,10 @@
 enum {
 	INDEX_MASK = 0xffffff,
 	BEHIND = 0x800000,
-	FETCH = 5,	/* entries prefetched early */
-	FETCH_MAX = 32, /* and at all */
+	QPN_MASK = 0xffffff,
+	PLAIN_MASK = 0xfd, /* opcode, format and owner: of a success, owner alone */
+	FETCH = 5,	   /* entries prefetched early */
+	FETCH_MAX = 32,	   /* and at all */
 };
 
 struct cq {
@@ -79,6 +81,32 @@ static enum ring_fault take(const struct cq_ring *r, const struct ring_mlx5_tail
 	return RING_OK;
 }
 
+/*
+ * How many entries from next on, at most max, are successes of one queue pair, as most are? It is
+ * told of the newest, which says all of the others.
+ */
+static uint32_t take_run(const struct cq_ring *r, uint32_t max)
+{
+	uint32_t next = r->q->next, n = 0, qpn = 0, counter = 0;
+
+	for (; n < max; n++, next++) {
+		uint64_t v = be64toh(guest_read64(tail_at(r->d, r->m, next)));
+		uint32_t named = (uint32_t)(v >> 32) & QPN_MASK;
+
+		if ((v & PLAIN_MASK) != ((next & r->d->entries) != 0) || (n && named != qpn))
+			break;
+		qpn = named;
+		counter = (uint32_t)(v >> 16) & 0xffff;
+	}
+	if (!n)
+		return 0;
+	ring_peers_completed(r->peers, GUEST_PROVIDER_MLX5, qpn, counter, false);
+	r->out->seen += n;
+	*r->qpn = qpn ? qpn : *r->qpn;
+	r->q->next = next & INDEX_MASK;
+	return n;
+}
+
 /* Entries that were polled since, and more than the ring holds, are overwritten. */
 static enum ring_fault find_begin(const struct cq_ring *r, uint32_t polled)
 {
@@ -104,11 +132,15 @@ static enum ring_fault read_new(const struct cq_ring *r, uint32_t polled)
 
 	q->more = true;
 	for (uint32_t n = 0; n < RING_WALK_MAX && !q->moved; n++) {
-		uint64_t raw = guest_read64(tail_at(r->d, r->m, q->next));
-		struct ring_mlx5_tail t = ring_mlx5_tail(raw);
-		uint32_t passed = (polled - q->next) & INDEX_MASK;
+		struct ring_mlx5_tail t;
 		enum ring_fault fault;
+		uint32_t passed;
+		uint64_t raw;
 
+		n += take_run(r, RING_WALK_MAX - 1 - n);
+		raw = guest_read64(tail_at(r->d, r->m, q->next));
+		t = ring_mlx5_tail(raw);
+		passed = (polled - q->next) & INDEX_MASK;
 		if (is_valid(r->d, &t, q->next)) {
 			fault = take(r, &t);
 			if (fault)
@@ -196,6 +228,8 @@ static void cq_prefetch(const struct ring_desc *d, const struct ring_mem *m, con
 	const struct cq *q = (const struct cq *)state;
 	uint32_t max = rest ? FETCH_MAX : FETCH;
 
+	if (!rest)
+		ring_prefetch_line(&ring_db(m)[RING_MLX5_DB_POLLED]);
 	/* With the one after them, which is not valid. */
 	for (uint32_t i = rest ? FETCH : 0; i <= q->fresh && i < max; i++)
 		ring_prefetch_line(tail_at(d, m, q->next + i));

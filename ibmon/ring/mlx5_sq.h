@@ -8,6 +8,8 @@
 #ifndef RESEX_IBMON_RING_MLX5_SQ_H
 #define RESEX_IBMON_RING_MLX5_SQ_H
 
+#include <assert.h>
+
 #include "ibmon/ring/mlx5.h"
 #include "src/util/seqread.h"
 
@@ -18,6 +20,13 @@ struct mlx5_wqe {
 	uint8_t blocks;
 	bool ud;    /* one packet, whatever its size */
 	bool chain; /* mlx5.c: the requests from here on reach to the newest one */
+};
+
+/* The form of a request of one block whose data are elsewhere: most are like the one before. */
+struct mlx5_like {
+	uint32_t head, qpn;	 /* words of the control segment; of the first, not the index */
+	uint8_t first, segments; /* of the data; segments 0: of no such form */
+	uint32_t bytes[RING_MLX5_BLOCK / RING_MLX5_SEGMENT]; /* of data segments, by their number */
 };
 
 /* What is remembered of a send queue from one sample to the next. */
@@ -38,9 +47,14 @@ struct mlx5_sq {
 	uint32_t fresh;	   /* blocks posted before the last sample, after the one before it */
 	uint32_t unstable; /* samples in a row in which nothing fitted, and more was posted */
 	int64_t waits_ns;  /* for how long nothing was completed, with requests noted */
+	uint8_t mtu_shift; /* log2 of the path MTU; 0: it is not known */
 	uint64_t blocks, sent, recv; /* charged, and their MTUs */
+	struct mlx5_like like;	     /* of the request that was read last, and */
+	struct mlx5_wqe alike;	     /*   what it cost */
 	struct mlx5_wqe noted[];     /* by the slot of their first block */
 };
+
+static_assert(offsetof(struct mlx5_sq, noted) <= 128, "what most samples use is two lines");
 
 /* One ring during one sample. */
 struct mlx5_ring {
@@ -65,8 +79,15 @@ enum mlx5_fit {
  */
 uint32_t mlx5_wqe_blocks(const struct mlx5_ring *r, uint16_t at);
 
-/* Read the request that begins at block at. It must end within most blocks. */
+/* Read the request that begins at block at, and its form. It must end within most blocks. */
 enum mlx5_fit mlx5_wqe_read(const struct mlx5_ring *r, uint16_t at, uint32_t most,
-			    struct mlx5_wqe *w);
+			    struct mlx5_wqe *w, struct mlx5_like *like);
+
+/*
+ * How many of the requests of one block from block at on, at most max, have this form? They cost
+ * the same.
+ */
+uint32_t mlx5_wqe_alike(const struct mlx5_ring *r, uint16_t at, uint32_t max,
+			const struct mlx5_like *like);
 
 #endif

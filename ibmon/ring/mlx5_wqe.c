@@ -128,14 +128,57 @@ static bool sum_data(const struct mlx5_ring *r, uint16_t at, uint32_t n, uint32_
 	return sum <= LENGTH_MAX;
 }
 
+/* One block, with data that are elsewhere: note what must be the same in requests like it. */
+static void note_form(const struct mlx5_ring *r, uint16_t at, uint32_t bytes,
+		      struct mlx5_like *like)
+{
+	uint32_t sum = 0, all = 0;
+
+	if (like->segments > RING_MLX5_BLOCK / RING_MLX5_SEGMENT ||
+	    r->d->qp_type == GUEST_QP_UNKNOWN || r->d->qp_type > GUEST_QP_UC) {
+		like->segments = 0;
+		return;
+	}
+	for (uint32_t i = like->first; i < like->segments; i++) {
+		like->bytes[i] = word(r, at, i, RING_MLX5_DATA_BYTES);
+		sum += like->bytes[i];
+		all |= like->bytes[i];
+	}
+	if (sum != bytes || all & RING_MLX5_INLINE)
+		like->segments = 0;
+}
+
+uint32_t mlx5_wqe_alike(const struct mlx5_ring *r, uint16_t at, uint32_t max,
+			const struct mlx5_like *like)
+{
+	uint32_t n = 0;
+
+	for (; n < max; n++) {
+		uint16_t index = (uint16_t)(at + n);
+		const volatile uint8_t *block = r->m->base +
+						(size_t)(index & r->mask) * RING_MLX5_BLOCK;
+		uint32_t other = ring_mlx5_read32(block + RING_MLX5_WQE_QPN) ^ like->qpn;
+
+		other |= ring_mlx5_read32(block + RING_MLX5_WQE_OPCODE) ^
+			 (like->head | (uint32_t)index << 8);
+		for (uint32_t i = like->first; i < like->segments; i++)
+			other |= ring_mlx5_read32(block + i * RING_MLX5_SEGMENT) ^ like->bytes[i];
+		if (other)
+			break;
+	}
+	return n;
+}
+
 enum mlx5_fit mlx5_wqe_read(const struct mlx5_ring *r, uint16_t at, uint32_t most,
-			    struct mlx5_wqe *w)
+			    struct mlx5_wqe *w, struct mlx5_like *like)
 {
 	uint32_t head = word(r, at, 0, RING_MLX5_WQE_OPCODE);
 	uint32_t qpn = word(r, at, 0, RING_MLX5_WQE_QPN);
 	uint32_t opcode = head & 0xff, segments = qpn & SEGMENTS_MASK;
 	const struct kind *k;
+	uint32_t data;
 
+	like->segments = 0;
 	if (!is_of(r, at, head, qpn))
 		return MLX5_OTHER;
 	if (opcode >= sizeof(kinds) / sizeof(kinds[0]) || !kinds[opcode].known)
@@ -150,8 +193,13 @@ enum mlx5_fit mlx5_wqe_read(const struct mlx5_ring *r, uint16_t at, uint32_t mos
 		w->bytes = 8;
 		return MLX5_FITS;
 	}
-	if (!sum_data(r, at, 1 + address_segments(r, at, segments, k, w) + k->segments, segments,
-		      &w->bytes))
+	data = 1 + address_segments(r, at, segments, k, w) + k->segments;
+	if (!sum_data(r, at, data, segments, &w->bytes))
 		return MLX5_BAD;
+	like->head = head & 0xff0000ff;
+	like->qpn = qpn;
+	like->first = (uint8_t)data;
+	like->segments = (uint8_t)segments;
+	note_form(r, at, w->bytes, like);
 	return MLX5_FITS;
 }

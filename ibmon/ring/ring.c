@@ -22,8 +22,6 @@ static void add_totals(struct ring *r, const struct sample *s)
 		t->errors += s->errors;
 		t->bytes_bound += s->bytes_bound;
 	}
-	if (r->desc.kind == RING_CQ)
-		t->completions += s->seen;
 	if (s->flags & SAMPLE_LAPPED)
 		t->laps++;
 }
@@ -69,9 +67,27 @@ static void hold_kind_of(struct ring *r, const struct sample *s)
 	r->held_kind = kind;
 }
 
+/* Of a completion queue, which has no work of its own. */
+static void count_completions(struct ring *r, const struct sample *s)
+{
+	struct ring_totals *t = &r->totals;
+
+	t->wrs += s->wrs;
+	t->seen += s->seen;
+	t->flags |= s->flags;
+	t->completions += s->seen;
+	t->errors += s->errors;
+	t->lost += s->lost;
+	t->laps += (s->flags & SAMPLE_LAPPED) != 0;
+}
+
 static void count(struct ring *r, const struct sample *s)
 {
-	if (r->desc.kind == RING_SQ && hold(r, s))
+	if (r->desc.kind == RING_CQ) {
+		count_completions(r, s);
+		return;
+	}
+	if (hold(r, s))
 		return;
 	if (s->seen)
 		hold_kind_of(r, s);

@@ -5,9 +5,11 @@
 #endif
 #include "tests/bench/tick_host.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +206,12 @@ static void put_be32(uint8_t *at, uint32_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
+/* Records of a process are in turn in the lines of a page: of a queue pair, of its completions. */
+static uint32_t record_at(uint32_t qpn, bool cq)
+{
+	return (2 * qpn + cq) * LINE % 4096;
+}
+
 /* As libmlx5 and the adapter would: n more are posted, completed and polled. */
 static void write_mlx5(const struct tick_host *h, uint8_t *ring, uint32_t qpn, uint32_t n,
 		       enum regime regime)
@@ -223,18 +231,19 @@ static void write_mlx5(const struct tick_host *h, uint8_t *ring, uint32_t qpn, u
 			evict(c, LINE);
 		}
 	}
-	put_be32(ring + SQ_DB_AT + 4, (h->posted + n) & 0xffff);
-	put_be32(ring + CQ_DB_AT, (h->posted + n) & 0xffffff);
+	put_be32(ring + SQ_DB_AT + record_at(qpn, false) + 4, (h->posted + n) & 0xffff);
+	put_be32(ring + CQ_DB_AT + record_at(qpn, true), (h->posted + n) & 0xffffff);
 	if (regime != NEAR) {
-		evict(ring + SQ_DB_AT, LINE);
-		evict(ring + CQ_DB_AT, LINE);
+		evict(ring + SQ_DB_AT + record_at(qpn, false), LINE);
+		evict(ring + CQ_DB_AT + record_at(qpn, true), LINE);
 		evict(block_at(ring, CQ_AT, h->posted + n), LINE);
 	}
 }
 
-static uint64_t raw_mlx5(const struct tick_host *h, uint8_t *ring)
+static uint64_t raw_mlx5(const struct tick_host *h, uint8_t *ring, uint32_t qpn)
 {
-	uint64_t sum = look(ring + SQ_DB_AT) + look(ring + CQ_DB_AT);
+	uint64_t sum = look(ring + SQ_DB_AT + record_at(qpn, false)) +
+		       look(ring + CQ_DB_AT + record_at(qpn, true));
 
 	for (uint32_t i = h->seen_from; i != h->posted; i++)
 		sum += look(block_at(ring, SQ_AT, i)) +
@@ -253,6 +262,7 @@ static void open_mlx5(struct scan_guest *sg, uint8_t *ring, uint32_t q)
 			       .entries = SLOTS,
 			       .path_mtu = PATH_MTU,
 			       .qp_type = GUEST_QP_RC,
+			       .db_offset = record_at(q + 1, true),
 			       .frames = 1 };
 	int rc;
 
@@ -264,6 +274,7 @@ static void open_mlx5(struct scan_guest *sg, uint8_t *ring, uint32_t q)
 	sg->ring[sg->rings++].id = d.id;
 	d.id = q + 1;
 	d.kind = RING_SQ;
+	d.db_offset = record_at(q + 1, false);
 	rc = ring_open(&sg->ring[sg->rings].ring, &d, ring + SQ_AT, CQ_AT - SQ_AT);
 	if (rc)
 		die("ring_open", rc);
@@ -336,7 +347,7 @@ static uint64_t raw_pass(struct tick_host *h)
 			uint8_t *r = ring_at(h, g, q);
 
 			if (h->size.load == LOAD_MLX5) {
-				sum += raw_mlx5(h, r);
+				sum += raw_mlx5(h, r, q + 1);
 				continue;
 			}
 			if (h->size.load == LOAD_RESTED && (q + h->pass) % REST_PASSES)
