@@ -21,7 +21,7 @@
 
 struct fakeverbs_conf {
 	const char *provider; /* "mlx5" */
-	/* mlx5: 0 or 1. Since 1, completions name a queue pair by an index of the library's, too. */
+	/* mlx5: 0, or 1: completions name a queue pair by an index of the library's, too. */
 	uint32_t cqe_version;
 };
 

@@ -355,11 +355,15 @@ tests_unit_test_rxe_layout_SOURCES = tests/unit/test_rxe_layout.c tests/fakes/fa
 tests_unit_test_rxe_layout_LDADD = $(UNIT_LIBS)
 # Its open() and others come before those of libc, for libibverbs and providers, too.
 FAKEVERBS = tests/fakeverbs/fakeverbs.c tests/fakeverbs/fakeverbs.h tests/fakeverbs/fakeverbs_priv.h tests/fakeverbs/mlx5.c
-check_PROGRAMS += tests/unit/test_golden_mlx5
-TESTS += tests/unit/test_golden_mlx5
-tests_unit_test_golden_mlx5_SOURCES = tests/unit/test_golden_mlx5.c tests/unit/provider_rig.h $(FAKEVERBS)
+check_PROGRAMS += tests/unit/test_golden_mlx5 tests/unit/test_golden_mlx5_laps
+TESTS += tests/unit/test_golden_mlx5 tests/unit/test_golden_mlx5_laps
+MLX5_RIG = tests/unit/mlx5_rig.h tests/unit/provider_rig.h $(FAKEVERBS)
+tests_unit_test_golden_mlx5_SOURCES = tests/unit/test_golden_mlx5.c $(MLX5_RIG)
 tests_unit_test_golden_mlx5_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 tests_unit_test_golden_mlx5_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
+tests_unit_test_golden_mlx5_laps_SOURCES = tests/unit/test_golden_mlx5_laps.c $(MLX5_RIG)
+tests_unit_test_golden_mlx5_laps_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+tests_unit_test_golden_mlx5_laps_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
 endif
 endif
 
