@@ -391,13 +391,11 @@ static void sq_quiet(const struct ring_desc *d, const struct ring_mem *m, const 
 	const struct mlx5_sq *q = (const struct mlx5_sq *)state;
 
 	(void)d;
-	/* With requests in flight, samples count for how long nothing is completed. */
+	/* With requests in flight, each sample looks what was told, and for how long nothing was. */
 	if (!q->opened || q->flying || q->posted != be32toh(q->posted_raw))
 		return;
-	quiet->at[0] = &ring_db(m)[RING_MLX5_DB_POSTED];
-	quiet->value[0] = q->posted_raw;
-	quiet->at[1] = &q->told;
-	quiet->value[1] = q->told_seen;
+	quiet->at[0] = quiet->at[1] = &ring_db(m)[RING_MLX5_DB_POSTED];
+	quiet->value[0] = quiet->value[1] = q->posted_raw;
 }
 
 /* As many blocks as were posted before the last sample. */

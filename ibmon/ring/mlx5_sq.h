@@ -31,7 +31,7 @@ struct mlx5_like {
 
 /* What is remembered of a send queue from one sample to the next. */
 struct mlx5_sq {
-	uint32_t told;	      /* completions of which completion queues told; watched, see quiet */
+	uint32_t told;	      /* completions of which completion queues told */
 	uint32_t told_seen;   /* at the last sample */
 	uint32_t posted_raw;  /* doorbell record at the last sample, as read */
 	uint16_t posted;      /* requests before this block were read */

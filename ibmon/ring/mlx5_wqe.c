@@ -132,7 +132,7 @@ static bool sum_data(const struct mlx5_ring *r, uint16_t at, uint32_t n, uint32_
 static void note_form(const struct mlx5_ring *r, uint16_t at, uint32_t bytes,
 		      struct mlx5_like *like)
 {
-	uint32_t sum = 0, all = 0;
+	uint32_t sum = 0;
 
 	if (like->segments > RING_MLX5_BLOCK / RING_MLX5_SEGMENT ||
 	    r->d->qp_type == GUEST_QP_UNKNOWN || r->d->qp_type > GUEST_QP_UC) {
@@ -142,9 +142,8 @@ static void note_form(const struct mlx5_ring *r, uint16_t at, uint32_t bytes,
 	for (uint32_t i = like->first; i < like->segments; i++) {
 		like->bytes[i] = word(r, at, i, RING_MLX5_DATA_BYTES);
 		sum += like->bytes[i];
-		all |= like->bytes[i];
 	}
-	if (sum != bytes || all & RING_MLX5_INLINE)
+	if (sum != bytes) /* with data that follow, or changed since */
 		like->segments = 0;
 }
 

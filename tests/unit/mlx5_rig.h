@@ -154,6 +154,7 @@ static inline uint32_t poll_all(struct provider_rig *x, uint64_t *newest, uint32
 		n++;
 	}
 	assert_true(rc >= 0);
+	x->polled += n;
 	return n;
 }
 
@@ -164,6 +165,7 @@ static inline void finish(struct provider_rig *x, uint64_t *newest)
 					    .flags = IBV_SEND_SIGNALED };
 	static const struct wanted last_ud = { .opcode = IBV_WR_SEND, .flags = IBV_SEND_SIGNALED };
 	struct ibv_ah *ah = address(x);
+	struct ring_totals t;
 
 	for (uint32_t i = 0; i < x->qps; i++) {
 		struct rig_qp *q = &x->qp[i];
@@ -184,6 +186,10 @@ static inline void finish(struct provider_rig *x, uint64_t *newest)
 		assert_int_equal(x->qp[i].sq.s.backlog, 0);
 		assert_totals(x->qp[i].sq.r, &x->qp[i].want);
 	}
+	copy_sample(x, &x->cqc);
+	ring_totals(x->cqc.r, &t);
+	assert_int_equal(t.wrs, x->polled);
+	assert_int_equal(t.errors, 0);
 	ibv_destroy_ah(ah);
 }
 

@@ -55,6 +55,7 @@ struct provider_rig {
 	uint32_t qps;
 	uint8_t *buffer;
 	struct ring_peers *peers;
+	uint64_t polled; /* completions that the library found */
 };
 
 static inline enum sample_op rig_op(enum ibv_wr_opcode o)

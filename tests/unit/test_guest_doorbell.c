@@ -25,7 +25,7 @@ static void make_mlx5(struct fixture *x, uint32_t i, uint32_t kind, uint64_t db_
 	d->frames = 1;
 	d->path_mtu = 1024;
 	d->db_frame = db_frame;
-	d->db_offset = 64 * i;
+	d->db_offset = 64 * (i + 3);
 	d->db_bytes = 8;
 	fake_write_end(&x->g);
 }
@@ -43,7 +43,7 @@ static void post_mlx5(struct fixture *x, uint32_t i, uint64_t db_frame)
 	w[0] = htobe32(0x08);
 	w[1] = htobe32(0x77 << 8 | 3);
 	w[8] = htobe32(3000);
-	put_be32(x, db_frame, 64 * i + 4, 1);
+	put_be32(x, db_frame, 64 * (i + 3) + 4, 1);
 }
 
 RIG_TEST(doorbell__record_in_another_frame__is_read)

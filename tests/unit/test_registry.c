@@ -238,9 +238,10 @@ RIG_TEST(walk__doorbell_record__counts_as_a_frame)
 	assert_int_equal(registry_walk(fake_registry(&f->g), &limit, get_page, f, &f->out), 0);
 	assert_int_equal(f->out.rings, 1);
 	assert_int_equal(f->out.ring[0].qp_type, GUEST_QP_UD);
-	limit.pages = 1;
+	fake_add_sq(&f->g, 2, 8);
+	limit.pages = 2;
 	assert_int_equal(registry_walk(fake_registry(&f->g), &limit, get_page, f, &f->out), 0);
-	assert_int_equal(f->out.rings, 0);
+	assert_int_equal(f->out.rings, 1);
 	assert_int_equal(f->out.fault[0].fault, RING_FAULT_LIMIT);
 }
 
