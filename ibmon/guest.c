@@ -477,8 +477,8 @@ int guest_verify(struct guest_mon *g, struct mono now)
 		return 0;
 	i = g->verify_next++ % g->rings;
 	s = g->ring[i];
-	if (!s->ring || !budget_take(&g->map_budget, now, map_tokens(s->desc.frames)) ||
-	    g->ops->verify(g->m, g->domid, s->desc.frames, s->frame, s->addr) != -ESTALE)
+	if (!s->ring || !budget_take(&g->map_budget, now, map_tokens(s->frames)) ||
+	    g->ops->verify(g->m, g->domid, s->frames, s->frame, s->addr) != -ESTALE)
 		return 0;
 	g->moved = s->desc.id; /* its work so far is not charged again */
 	remove_slot(g, i);
@@ -494,12 +494,13 @@ int guest_drop_faulty(struct guest_mon *g, uint32_t ring_id, enum ring_fault why
 		if (s->desc.id != ring_id || !s->ring)
 			continue;
 		/* Keep its descriptor, with the fault, until it comes back. */
-		mark = calloc(1, sizeof(*mark) + s->desc.frames * sizeof(mark->frame[0]));
+		mark = calloc(1, sizeof(*mark) + s->frames * sizeof(mark->frame[0]));
 		if (!mark)
 			return -ENOMEM;
 		mark->desc = s->desc;
 		mark->fault = why;
-		memcpy(mark->frame, s->frame, s->desc.frames * sizeof(mark->frame[0]));
+		mark->frames = s->frames;
+		memcpy(mark->frame, s->frame, s->frames * sizeof(mark->frame[0]));
 		mark->since = s->since;
 		mark->beat = s->beat;
 		mark->opened = s->opened;

@@ -17,7 +17,8 @@
 static bool same_layout(const struct ring_desc *a, const struct ring_desc *b)
 {
 	return a->kind == b->kind && a->provider == b->provider && a->elem_size == b->elem_size &&
-	       a->entries == b->entries && a->offset == b->offset && a->frames == b->frames;
+	       a->entries == b->entries && a->offset == b->offset && a->frames == b->frames &&
+	       a->db_frame == b->db_frame && a->db_offset == b->db_offset;
 }
 
 bool same_memory(const struct guest_mon *g, const struct ring_slot *s, const struct ring_desc *d)
@@ -34,9 +35,9 @@ static void doubt_counted_twice(const struct ring_slot *was, const struct ring_s
 {
 	if (!s->ring || !s->addr || was->desc.number == s->desc.number ||
 	    !same_layout(&was->desc, &s->desc) ||
-	    memcmp(was->frame, s->frame, s->desc.frames * sizeof(s->frame[0])) != 0)
+	    memcmp(was->frame, s->frame, s->frames * sizeof(s->frame[0])) != 0)
 		return;
-	if (ring_counted_here(was->ring, s->addr, (size_t)s->desc.frames * HV_PAGE))
+	if (ring_counted_here(was->ring, s->addr, (size_t)s->frames * HV_PAGE))
 		ring_set_bounded(s->ring);
 }
 
@@ -122,7 +123,7 @@ void kept_resume(struct guest_mon *g, struct ring_slot *s, struct mono now)
 		return;
 	was = kept_take(g, i - 1);
 	same = s->desc.number && s->desc.number == was->desc.number;
-	rc = ring_resume(was->ring, &s->desc, s->addr, (size_t)s->desc.frames * HV_PAGE,
+	rc = ring_resume(was->ring, &s->desc, s->addr, (size_t)s->frames * HV_PAGE,
 			 mono_sub(now, was->left), !same);
 	if (rc > 0) {
 		ring_close(s->ring);

@@ -121,15 +121,15 @@ static enum ring_fault map_and_open(struct guest_mon *g, struct ring_slot *s)
 	const struct ring_desc *d = &s->desc;
 	int rc;
 
-	rc = g->ops->map(g->m, g->domid, d->frames, s->frame, &s->addr, NULL);
+	rc = g->ops->map(g->m, g->domid, s->frames, s->frame, &s->addr, NULL);
 	if (rc)
 		return RING_FAULT_MAP;
-	rc = ring_open(&s->ring, d, s->addr, (size_t)d->frames * HV_PAGE);
+	rc = ring_open(&s->ring, d, s->addr, (size_t)s->frames * HV_PAGE);
 	if (!rc) {
-		g->pages += d->frames;
+		g->pages += s->frames;
 		return RING_OK;
 	}
-	g->ops->unmap(g->m, s->addr, d->frames);
+	g->ops->unmap(g->m, s->addr, s->frames);
 	s->addr = NULL;
 	s->ring = NULL;
 	if (rc == -EBADMSG)
@@ -140,14 +140,16 @@ static enum ring_fault map_and_open(struct guest_mon *g, struct ring_slot *s)
 int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono now,
 		  struct ring_slot **out)
 {
+	uint32_t frames = ring_frames(d);
 	struct ring_slot *s;
 
-	if (g->calls >= GUEST_MAPS_MAX || !budget_has(&g->map_budget, now, map_tokens(d->frames)))
+	if (g->calls >= GUEST_MAPS_MAX || !budget_has(&g->map_budget, now, map_tokens(frames)))
 		return -EAGAIN;
-	s = calloc(1, sizeof(*s) + d->frames * sizeof(s->frame[0]));
+	s = calloc(1, sizeof(*s) + frames * sizeof(s->frame[0]));
 	if (!s)
 		return -ENOMEM;
 	s->desc = *d;
+	s->frames = frames;
 	s->seen = true;
 	/*
 	 * Rings of the first walk were there before us: what they sent until now is not
@@ -157,10 +159,12 @@ int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono no
 	if (d->id == g->moved)
 		g->moved = 0;
 	memcpy(s->frame, &g->reg->frame[d->first_frame], d->frames * sizeof(s->frame[0]));
-	if (g->pages + d->frames > g->lim.pages) {
+	if (frames > d->frames)
+		s->frame[d->frames] = d->db_frame;
+	if (g->pages + frames > g->lim.pages) {
 		s->fault = RING_FAULT_LIMIT;
 	} else {
-		budget_take(&g->map_budget, now, map_tokens(d->frames));
+		budget_take(&g->map_budget, now, map_tokens(frames));
 		g->calls++;
 		g->maps++;
 		s->fault = map_and_open(g, s);
@@ -173,8 +177,8 @@ void ring_slot_unmap(struct guest_mon *g, struct ring_slot *s)
 {
 	if (!s->addr)
 		return;
-	g->ops->unmap(g->m, s->addr, s->desc.frames);
-	g->pages -= s->desc.frames;
+	g->ops->unmap(g->m, s->addr, s->frames);
+	g->pages -= s->frames;
 	s->addr = NULL;
 }
 

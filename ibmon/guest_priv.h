@@ -44,6 +44,7 @@ struct ring_slot {
 	struct mono due;	/* at fault: when to map it again; 0: never */
 	struct mono since;	/* first at fault, and never read for long since; 0: never was */
 	uint64_t beat;		/* the agent's heartbeat then */
+	uint32_t frames;	/* of frame[]: the ring's, then that of its doorbell record */
 	struct mono opened;	/* not at fault: since when */
 	int64_t wait_ns;	/* back-off of due */
 	struct mono left;	/* kept: since when */

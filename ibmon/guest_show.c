@@ -4,18 +4,23 @@
 
 #include "ibmon/guest_priv.h"
 
-uint32_t guest_rings(const struct guest_mon *g, struct scan_ring *out, uint32_t max)
+static uint32_t add_rings(const struct guest_mon *g, uint32_t kind, struct scan_ring *out,
+			  uint32_t n, uint32_t max)
 {
-	uint32_t n = 0;
-
 	for (uint32_t i = 0; i < g->rings && n < max; i++) {
-		if (!g->ring[i]->ring)
+		if (!g->ring[i]->ring || g->ring[i]->desc.kind != kind)
 			continue;
 		out[n++] = (struct scan_ring){ .ring = g->ring[i]->ring,
 					       .id = g->ring[i]->desc.id,
 					       .old = g->ring[i]->old };
 	}
 	return n;
+}
+
+/* Completion queues first: a scan then charges at once what they tell the send queues. */
+uint32_t guest_rings(const struct guest_mon *g, struct scan_ring *out, uint32_t max)
+{
+	return add_rings(g, RING_SQ, out, add_rings(g, RING_CQ, out, 0, max), max);
 }
 
 uint32_t guest_unreadable(const struct guest_mon *g)

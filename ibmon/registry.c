@@ -145,6 +145,16 @@ static bool power_of_2_within(uint32_t v, uint32_t low, uint32_t high)
 	return v >= low && v <= high && !(v & (v - 1));
 }
 
+/* With that of its doorbell record. */
+static uint32_t frames_to_map(const struct guest_ring *g)
+{
+	const struct ring_desc d = { .kind = g->kind,
+				     .provider = g->provider,
+				     .frames = g->frames };
+
+	return ring_frames(&d);
+}
+
 /*
  * All arithmetic of later stages relies on these bounds: a ring fits its
  * frames, and each index of a frame is within the list.
@@ -163,7 +173,7 @@ static bool in_range(const struct guest_ring *g, uint32_t frames)
 		return false;
 	if (g->offset >= GUEST_PAGE || g->db_offset >= GUEST_PAGE)
 		return false;
-	if (!g->frames || g->frames > GUEST_RING_FRAMES_MAX || g->first_frame > frames ||
+	if (!g->frames || frames_to_map(g) > GUEST_RING_FRAMES_MAX || g->first_frame > frames ||
 	    g->frames > frames - g->first_frame)
 		return false;
 	return bytes <= (uint64_t)g->frames * GUEST_PAGE;
@@ -206,11 +216,11 @@ static void copy_comm(char out[16], const char in[16])
 	memset(out + i, 0, (size_t)(16 - i));
 }
 
-static void accept_ring(struct walk *w, const struct guest_ring *g)
+static void accept_ring(struct walk *w, const struct guest_ring *g, uint32_t frames)
 {
 	struct ring_desc *d = &w->out->ring[w->out->rings++];
 
-	w->pages += g->frames;
+	w->pages += frames;
 	*d = (struct ring_desc){
 		.id = g->id,
 		.kind = g->kind,
@@ -224,6 +234,7 @@ static void accept_ring(struct walk *w, const struct guest_ring *g)
 		.first_frame = g->first_frame,
 		.frames = g->frames,
 		.db_offset = g->db_offset,
+		.qp_type = g->qp_type,
 		.db_frame = g->db_frame,
 	};
 	copy_comm(d->comm, g->comm);
@@ -232,6 +243,7 @@ static void accept_ring(struct walk *w, const struct guest_ring *g)
 static void decode_ring(struct walk *w, const struct guest_ring *g)
 {
 	uint32_t limit = w->lim->rings < GUEST_RINGS_MAX ? w->lim->rings : GUEST_RINGS_MAX;
+	uint32_t frames = frames_to_map(g);
 
 	if (g->kind == GUEST_RING_FREE)
 		return;
@@ -241,10 +253,10 @@ static void decode_ring(struct walk *w, const struct guest_ring *g)
 		add_fault(w, g->id, RING_FAULT_MAP);
 	else if (ring_known(w->out, g))
 		return;
-	else if (w->out->rings >= limit || g->frames > w->lim->pages - w->pages)
+	else if (w->out->rings >= limit || frames > w->lim->pages - w->pages)
 		add_fault(w, g->id, RING_FAULT_LIMIT);
 	else
-		accept_ring(w, g);
+		accept_ring(w, g, frames);
 }
 
 static int walk_directory(struct walk *w, const struct guest_ref *ref)

@@ -7,7 +7,7 @@
 #include "ibmon/ring/ring_priv.h"
 
 /* Rings ahead of the one that is read: a line comes from memory in about the time of so many. */
-enum { AHEAD_QUIET = 8, AHEAD_OWN = 4, AHEAD_WORK = 2, AHEAD_REST = 1 };
+enum { AHEAD_QUIET = 8, AHEAD_OWN = 5, AHEAD_WORK = 3, AHEAD_REST = 1 };
 
 /* Guests without rings that are passed over to find the ring ahead. */
 enum { SKIP_GUESTS = 8 };
@@ -258,7 +258,7 @@ static void sample_ring(struct scan_guest *g, struct scan_ring *sr, int64_t elap
 	res->found = true;
 	if (sr->idle >= SCAN_REST_AFTER)
 		elapsed_ns = g->time_ns - sr->looked_ns;
-	rc = ring_sample(sr->ring, elapsed_ns, &s);
+	rc = ring_sample_among(sr->ring, g->peers, elapsed_ns, &s);
 	ring_watch(sr->ring, &sr->quiet);
 	if (quiet && !rc) {
 		note_idle(g, sr);

@@ -61,6 +61,7 @@ struct scan_guest {
 	uint32_t latencies;
 	struct latency_page *latency[GUEST_LATENCIES_MAX];
 	const volatile void *load; /* NULL: none */
+	struct ring_peers *peers;  /* of the rings; NULL: none is told anything */
 	struct scan_ring ring[];
 };
 

@@ -6,7 +6,7 @@
 # archive, since tests of the sampler bring their own scan_guest.
 build() {
 	# shellcheck disable=SC2046
-	set -- "$1" $(find src ibmon policies tests/fakes tests/unit/unit.c -name '*.c' ! -path "ibmon/agent/*" ! -path "ibmon/report/*" | sort) \
+	set -- "$1" $(find src ibmon policies tests/fakes tests/fakeverbs tests/unit/unit.c -name '*.c' ! -path "ibmon/agent/*" ! -path "ibmon/report/*" | sort) \
 		ibmon/agent/book.c ibmon/agent/load_page.c ibmon/agent/pages_file.c ibmon/agent/nldev.c ibmon/agent/pagemap.c ibmon/agent/procs.c ibmon/agent/qpns.c ibmon/agent/track*.c ibmon/agent/wanted.c
 	test=$1
 	shift
@@ -23,6 +23,7 @@ build() {
 		src/cli/quantity.c | src/cli/table.c | src/cli/doctor*.c) ;;
 		src/cli/top_grid.c | src/cli/top_layout.c | src/cli/top_list.c | src/cli/top_model.c) ;;
 		src/cli/* | src/daemon/* | src/kmod/* | src/peek/* | src/vmod/* | src/hv/xen/* | src/transport/verbs/*) continue ;;
+		tests/fakeverbs/*) case $test in golden_mlx*) ;; *) continue ;; esac ;; # only over a real provider
 		tests/fakes/fake_haproxy.c) case $test in cluster_balances | cluster_roles | cluster_agent) ;; *) continue ;; esac ;;
 		src/reconf/act_haproxy.c) case $test in cluster_balances | cluster_roles | cluster_agent) continue ;; esac ;; # they have the fake one
 		tests/fakes/fake_cluster.c) case $test in control | control_cluster | control_reconf) ;; *) continue ;; esac ;;
@@ -44,10 +45,12 @@ build() {
 				-DRESEX_STATEDIR='"/var/lib/resex"' -DPACKAGE_VERSION='"0.0"' -I/usr/include/postgresql -c -o "$o" "$f" || return 1
 		objs="$objs $o"
 	done
+	verbs=
+	case $test in golden_mlx*) verbs='-libverbs -Wl,--export-dynamic' ;; esac
 	rm -f "$tmp/lib.a"
 	# shellcheck disable=SC2086
 	ar crs "$tmp/lib.a" $objs && $CC -o "$tmp/test_$test" "$o" "$tmp/lib.a" \
-		-lcmocka -ljansson -luuid -lisal -lnettle -levent_extra -levent_core -lpq -lsqlite3 -lcurl -lpthread -lm
+		-lcmocka -ljansson -luuid -lisal -lnettle -levent_extra -levent_core -lpq -lsqlite3 -lcurl -lpthread -lm $verbs
 }
 
 # forget FILE: the objects that are made of it; any may be made of a header.

@@ -24,7 +24,7 @@ export RESEX_SEED
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/tree" "$tmp/obj"
-(cd "$top" && tar cf - include src policies ibmon man etc tests/unit tests/fakes tests/cache) | (cd "$tmp/tree" && tar xf -)
+(cd "$top" && tar cf - include src policies ibmon man etc tests/unit tests/fakes tests/fakeverbs tests/cache) | (cd "$tmp/tree" && tar xf -)
 cd "$tmp/tree"
 [ ! -x "$top/build/resex" ] || cp "$top/build/resex" . # test_engine runs it
 printf '#define HAVE_%s 1\n' COROSYNC POSTGRESQL SQLITE >config.h # a fake corosync; without verbs

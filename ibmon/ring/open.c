@@ -10,7 +10,8 @@
 #include "ibmon/ring/ring_priv.h"
 #include "resex/guest_abi.h"
 
-static const struct ring_ops *const layouts[] = { &ring_rxe_sq, &ring_rxe_cq };
+static const struct ring_ops *const layouts[] = { &ring_rxe_sq, &ring_rxe_cq, &ring_mlx5_sq,
+						  &ring_mlx5_cq };
 
 const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind)
 {
@@ -57,16 +58,42 @@ static int check_desc(const struct ring_desc *d, const volatile void *base, size
 		return -EBADMSG;
 	if (!is_power_of_2(d->entries) || d->entries < 2 || d->entries > 1u << 20)
 		return -EBADMSG;
-	if (d->offset >= GUEST_PAGE || d->offset >= len)
+	if (d->offset >= GUEST_PAGE || d->offset >= len || len > UINT32_MAX)
 		return -EBADMSG;
 	if (((uintptr_t)base + d->offset) % sizeof(uint64_t))
 		return -EBADMSG;
 	return 0;
 }
 
+uint32_t ring_frames(const struct ring_desc *desc)
+{
+	const struct ring_ops *ops = ring_ops_find(desc->provider, desc->kind);
+
+	return desc->frames + (ops && ops->db_bytes);
+}
+
+/* Where the ring and its doorbell record are in the len mapped bytes at base. */
+static int find_memory(const struct ring_ops *ops, const struct ring_desc *d,
+		       const volatile void *base, size_t len, struct ring_mem *m)
+{
+	size_t own = (size_t)d->frames * GUEST_PAGE;
+
+	*m = (struct ring_mem){ .base = (const volatile uint8_t *)base + d->offset,
+				.len = (uint32_t)(len - d->offset) };
+	if (!ops->db_bytes)
+		return 0;
+	if (len < own + GUEST_PAGE || d->offset >= own || d->db_offset % ops->db_bytes ||
+	    d->db_offset > GUEST_PAGE - ops->db_bytes)
+		return -EBADMSG;
+	m->len = (uint32_t)(own - d->offset);
+	m->db_at = m->len + d->db_offset;
+	return 0;
+}
+
 int ring_open(struct ring **r, const struct ring_desc *desc, const volatile void *base, size_t len)
 {
 	const struct ring_ops *ops = ring_ops_find(desc->provider, desc->kind);
+	struct ring_mem mem;
 	struct ring *n;
 	size_t bytes;
 	int rc;
@@ -74,6 +101,8 @@ int ring_open(struct ring **r, const struct ring_desc *desc, const volatile void
 	if (!ops)
 		return -EPROTONOSUPPORT;
 	rc = check_desc(desc, base, len);
+	if (!rc)
+		rc = find_memory(ops, desc, base, len, &mem);
 	if (rc)
 		return rc;
 	bytes = (sizeof(*n) + ops->state_size(desc) + RING_LINE - 1) / RING_LINE * RING_LINE;
@@ -83,8 +112,7 @@ int ring_open(struct ring **r, const struct ring_desc *desc, const volatile void
 	memset(n, 0, bytes);
 	n->desc = *desc;
 	n->ops = ops;
-	n->mem.base = (const volatile uint8_t *)base + desc->offset;
-	n->mem.len = len - desc->offset;
+	n->mem = mem;
 	n->totals.qpn = desc->number;
 	rc = ops->open(&n->desc, &n->mem, n->state);
 	if (rc) {
@@ -98,10 +126,10 @@ int ring_open(struct ring **r, const struct ring_desc *desc, const volatile void
 int ring_resume(struct ring *r, const struct ring_desc *desc, const volatile void *base, size_t len,
 		int64_t gap_ns, bool surely)
 {
-	const struct ring_mem mem = { .base = (const volatile uint8_t *)base + desc->offset,
-				      .len = len - desc->offset };
+	struct ring_mem mem;
 
-	if (!r->ops->continues || !r->ops->continues(&r->desc, &mem, r->state, false))
+	if (!r->ops->continues || find_memory(r->ops, desc, base, len, &mem) ||
+	    !r->ops->continues(&r->desc, &mem, r->state, false))
 		return 0;
 	if (r->fault || (surely && !r->ops->continues(&r->desc, &mem, r->state, true)))
 		return -EAGAIN;
@@ -115,10 +143,39 @@ int ring_resume(struct ring *r, const struct ring_desc *desc, const volatile voi
 
 bool ring_counted_here(const struct ring *was, const volatile void *base, size_t len)
 {
-	const struct ring_mem mem = { .base = (const volatile uint8_t *)base + was->desc.offset,
-				      .len = len - was->desc.offset };
+	struct ring_mem mem;
 
-	return was->ops->continues && was->ops->continues(&was->desc, &mem, was->state, true);
+	return was->ops->continues && !find_memory(was->ops, &was->desc, base, len, &mem) &&
+	       was->ops->continues(&was->desc, &mem, was->state, true);
+}
+
+static int by_qpn(const void *a, const void *b)
+{
+	const struct ring *x = *(struct ring *const *)a, *y = *(struct ring *const *)b;
+
+	return x->desc.number < y->desc.number ? -1 : x->desc.number > y->desc.number;
+}
+
+struct ring_peers *ring_peers_new(struct ring *const *ring, uint32_t n)
+{
+	struct ring_peers *p;
+	struct ring **told = calloc(n + 1, sizeof(struct ring *));
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; told && i < n; i++)
+		if (ring[i]->ops->completed)
+			told[k++] = ring[i];
+	p = k ? malloc(sizeof(*p) + k * sizeof(p->peer[0])) : NULL;
+	if (p) {
+		qsort(told, k, sizeof(struct ring *), by_qpn);
+		p->n = k;
+		for (uint32_t i = 0; i < k; i++) {
+			p->peer[i].qpn = told[i]->desc.number;
+			p->peer[i].sq = told[i];
+		}
+	}
+	free(told);
+	return p;
 }
 
 void ring_close(struct ring *r)

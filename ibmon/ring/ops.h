@@ -19,13 +19,20 @@ static inline void ring_prefetch_line(const volatile void *at)
 
 struct ring_mem {
 	const volatile uint8_t *base; /* first byte of the ring itself */
-	size_t len;		      /* bytes that may be read from base */
+	uint32_t len;		      /* bytes that may be read from base */
+	uint32_t db_at; /* of layouts that have one, the doorbell record: so far after base */
 };
+
+static inline const volatile uint32_t *ring_db(const struct ring_mem *m)
+{
+	return (const volatile uint32_t *)(m->base + m->db_at);
+}
 
 struct ring_ops {
 	uint32_t provider;
 	uint32_t kind;
 	const char *name;
+	uint32_t db_bytes; /* of the doorbell record; 0: there is none */
 	/* Bytes of state this layout needs for this ring; the state is zeroed. */
 	size_t (*state_size)(const struct ring_desc *d);
 	/* Check the header against the descriptor; initialise the state. */
@@ -53,17 +60,34 @@ struct ring_ops {
 	 */
 	void (*prefetch)(const struct ring_desc *d, const struct ring_mem *m, const void *state,
 			 bool rest);
-	/* As ring_sample, SAMPLE_HISTORY included; on -EBADMSG *fault says why. */
+	/*
+	 * As ring_sample, SAMPLE_HISTORY included; on -EBADMSG *fault says why. peers may be NULL:
+	 * the other send queues, which a completion queue tells what was completed.
+	 */
 	int (*sample)(const struct ring_desc *d, const struct ring_mem *m, void *state,
-		      int64_t elapsed_ns, struct sample *out, enum ring_fault *fault,
-		      uint32_t *qpn);
+		      const struct ring_peers *peers, int64_t elapsed_ns, struct sample *out,
+		      enum ring_fault *fault, uint32_t *qpn);
+	/*
+	 * A completion queue has the completion of a request of this send queue, with this counter,
+	 * and so of all that were posted before it. May be NULL.
+	 */
+	void (*completed)(void *state, uint32_t counter, bool failed);
 };
 
 extern const struct ring_ops ring_rxe_sq;
 extern const struct ring_ops ring_rxe_cq;
+extern const struct ring_ops ring_mlx5_sq;
+extern const struct ring_ops ring_mlx5_cq;
 
 /* NULL: no code here knows this ring. */
 const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind);
+
+/*
+ * Tell the send queue of this number, if it is among peers and of this provider, what was
+ * completed. For sample() of completion queues.
+ */
+void ring_peers_completed(const struct ring_peers *peers, uint32_t provider, uint32_t qpn,
+			  uint32_t counter, bool failed);
 
 /* The history was counted by another ring over the same memory: its first sample has nothing. */
 void ring_skip_history(struct ring *r);

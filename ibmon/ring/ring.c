@@ -22,8 +22,6 @@ static void add_totals(struct ring *r, const struct sample *s)
 		t->errors += s->errors;
 		t->bytes_bound += s->bytes_bound;
 	}
-	if (r->desc.kind == RING_CQ)
-		t->completions += s->seen;
 	if (s->flags & SAMPLE_LAPPED)
 		t->laps++;
 }
@@ -69,9 +67,27 @@ static void hold_kind_of(struct ring *r, const struct sample *s)
 	r->held_kind = kind;
 }
 
+/* Of a completion queue, which has no work of its own. */
+static void count_completions(struct ring *r, const struct sample *s)
+{
+	struct ring_totals *t = &r->totals;
+
+	t->wrs += s->wrs;
+	t->seen += s->seen;
+	t->flags |= s->flags;
+	t->completions += s->seen;
+	t->errors += s->errors;
+	t->lost += s->lost;
+	t->laps += (s->flags & SAMPLE_LAPPED) != 0;
+}
+
 static void count(struct ring *r, const struct sample *s)
 {
-	if (r->desc.kind == RING_SQ && hold(r, s))
+	if (r->desc.kind == RING_CQ) {
+		count_completions(r, s);
+		return;
+	}
+	if (hold(r, s))
 		return;
 	if (s->seen)
 		hold_kind_of(r, s);
@@ -124,7 +140,34 @@ static void drop_history(struct sample *s)
 	s->flags = SAMPLE_HISTORY | SAMPLE_UNCHARGED;
 }
 
+void ring_peers_completed(const struct ring_peers *peers, uint32_t provider, uint32_t qpn,
+			  uint32_t counter, bool failed)
+{
+	uint32_t low = 0, high = peers ? peers->n : 0;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		struct ring *sq = peers->peer[middle].sq;
+
+		if (peers->peer[middle].qpn < qpn) {
+			low = middle + 1;
+		} else if (peers->peer[middle].qpn > qpn) {
+			high = middle;
+		} else {
+			if (sq->desc.provider == provider && !sq->fault)
+				sq->ops->completed(sq->state, counter, failed);
+			return;
+		}
+	}
+}
+
 int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out)
+{
+	return ring_sample_among(r, NULL, elapsed_ns, out);
+}
+
+int ring_sample_among(struct ring *r, const struct ring_peers *peers, int64_t elapsed_ns,
+		      struct sample *out)
 {
 	enum ring_fault fault = RING_FAULT_ENTRY;
 	int rc;
@@ -137,7 +180,8 @@ int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out)
 	if (r->gapped)
 		elapsed_ns += r->gap_ns;
 	r->gapped = false;
-	rc = r->ops->sample(&r->desc, &r->mem, r->state, elapsed_ns, out, &fault, &r->totals.qpn);
+	rc = r->ops->sample(&r->desc, &r->mem, r->state, peers, elapsed_ns, out, &fault,
+			    &r->totals.qpn);
 	if (rc) { /* no part of a sample at fault is trusted */
 		clear_sample(out);
 		r->fault = (uint8_t)fault;

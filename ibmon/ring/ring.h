@@ -41,6 +41,7 @@ struct ring_desc {
 	uint32_t first_frame;
 	uint32_t frames;
 	uint32_t db_offset;
+	uint32_t qp_type; /* enum guest_qp_type */
 	uint64_t db_frame;
 	char comm[16]; /* printable ASCII, NUL-terminated */
 };
@@ -91,9 +92,16 @@ struct ring_quiet {
 };
 
 /*
+ * Frames that must be mapped, one after the other, to read the ring: its own, and that of its
+ * doorbell record if its layout has one.
+ */
+uint32_t ring_frames(const struct ring_desc *desc);
+
+/*
  * Open a ring over len mapped bytes at base (the first byte of its first
- * frame; the ring begins at desc->offset). The work already visible is its
- * history: the first sample has it, with SAMPLE_HISTORY.
+ * frame; the ring begins at desc->offset, the doorbell record is in the last
+ * frame). The work already visible is its history: the first sample has it,
+ * with SAMPLE_HISTORY.
  * 0; -EPROTONOSUPPORT: provider or layout; -EBADMSG: header and descriptor
  * disagree, or do not fit len; -ENOMEM.
  */
@@ -107,6 +115,26 @@ void ring_close(struct ring *r); /* frees; the caller unmaps */
  * plausible.
  */
 int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out);
+
+/*
+ * The send queues of a guest, by the numbers of their queue pairs. Of mlx5, only completion queues
+ * say what was completed, and each may serve many queue pairs. They are sampled with the same
+ * peers, and tell these.
+ */
+struct ring_peers {
+	uint32_t n;
+	struct {
+		uint32_t qpn;
+		struct ring *sq;
+	} peer[]; /* ascending by qpn */
+};
+
+/* Of n rings, those that need to be told; NULL: none does, or no memory. free() it. */
+struct ring_peers *ring_peers_new(struct ring *const *ring, uint32_t n);
+
+/* As ring_sample; what a completion queue says is told the peers, which may be NULL. */
+int ring_sample_among(struct ring *r, const struct ring_peers *peers, int64_t elapsed_ns,
+		      struct sample *out);
 
 /* The words to watch from the last sample on, until the next, or until the ring is unmapped. */
 void ring_watch(const struct ring *r, struct ring_quiet *q);

@@ -726,7 +726,8 @@ enum ring_fault rxe_sample_any(const struct rxe_ring *r, int64_t elapsed_ns)
 }
 
 static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *state,
-		     int64_t elapsed_ns, struct sample *out, enum ring_fault *fault, uint32_t *qpn)
+		     const struct ring_peers *peers, int64_t elapsed_ns, struct sample *out,
+		     enum ring_fault *fault, uint32_t *qpn)
 {
 	const struct rxe_ring r = {
 		.d = d,
@@ -738,6 +739,7 @@ static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *
 	};
 
 	(void)qpn; /* a send queue does not name its queue pair */
+	(void)peers;
 	if (rxe_sample_run(&r))
 		return 0;
 	*fault = rxe_sample_any(&r, elapsed_ns);

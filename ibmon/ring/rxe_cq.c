@@ -101,13 +101,15 @@ static bool cq_plausible(const struct cq_entry *e)
 }
 
 static int cq_sample(const struct ring_desc *d, const struct ring_mem *m, void *state,
-		     int64_t elapsed_ns, struct sample *out, enum ring_fault *fault, uint32_t *qpn)
+		     const struct ring_peers *peers, int64_t elapsed_ns, struct sample *out,
+		     enum ring_fault *fault, uint32_t *qpn)
 {
 	const volatile struct ring_rxe_header *h = (const volatile struct ring_rxe_header *)m->base;
 	struct cq *q = (struct cq *)state;
 	uint32_t mask = d->entries - 1, producer = h->producer, n, take;
 
 	(void)elapsed_ns;
+	(void)peers; /* a send queue has its own consumer index */
 	guest_copy_barrier();
 	if (!ring_rxe_header_same(d, m)) {
 		*fault = RING_FAULT_HEADER;

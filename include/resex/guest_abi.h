@@ -124,6 +124,17 @@ enum guest_ring_provider {
 	GUEST_PROVIDER_MLX4 = 3,
 };
 
+/* What a queue pair is: on mlx5 it says where the data are in a work request. */
+enum guest_qp_type {
+	GUEST_QP_UNKNOWN = 0,
+	GUEST_QP_RC = 1,
+	GUEST_QP_UC = 2,
+	GUEST_QP_UD = 3,
+	GUEST_QP_XRC = 4,
+	GUEST_QP_DC = 5, /* initiator */
+	GUEST_QP_RAW = 6,
+};
+
 struct guest_ring {
 	uint32_t id;	      /* never reused while the agent runs; > 0 */
 	uint16_t kind;	      /* enum guest_ring_kind */
@@ -141,7 +152,9 @@ struct guest_ring {
 	uint32_t db_bytes;
 	uint64_t created; /* agent's CLOCK_BOOTTIME ns; for people */
 	char comm[16];	  /* owner's name, for people; not trusted */
-	uint8_t reserved[48];
+	/* Of a send queue; enum guest_qp_type. An agent of before it was defined leaves 0. */
+	uint32_t qp_type;
+	uint8_t reserved[44];
 };
 
 struct guest_directory {
@@ -202,6 +215,7 @@ static_assert(sizeof(struct guest_registry) == 1616, "ABI");
 static_assert(sizeof(struct guest_ring) == 128, "ABI");
 static_assert(offsetof(struct guest_ring, db_frame) == 40, "ABI");
 static_assert(offsetof(struct guest_ring, comm) == 64, "ABI");
+static_assert(offsetof(struct guest_ring, qp_type) == 80, "ABI");
 static_assert(sizeof(struct guest_directory) == GUEST_PAGE, "ABI");
 static_assert(sizeof(struct guest_frames) == GUEST_PAGE, "ABI");
 static_assert(sizeof(struct guest_latency_sample) == 12, "ABI");

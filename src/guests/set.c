@@ -15,9 +15,22 @@ static void set_free(struct guest_set *s)
 {
 	if (!s)
 		return;
-	for (uint32_t i = 0; i < s->guests; i++)
+	for (uint32_t i = 0; i < s->guests; i++) {
+		if (s->guest[i].scan)
+			free(s->guest[i].scan->peers);
 		free(s->guest[i].scan);
+	}
 	free(s);
+}
+
+/* Without memory for it, send queues are charged when they post. */
+static struct ring_peers *peers_new(const struct scan_guest *sg)
+{
+	struct ring *ring[FLOW_RINGS_MAX];
+
+	for (uint32_t i = 0; i < sg->rings; i++)
+		ring[i] = sg->ring[i].ring;
+	return ring_peers_new(ring, sg->rings);
 }
 
 static struct scan_guest *scan_new(const struct guest_entry *g)
@@ -29,6 +42,7 @@ static struct scan_guest *scan_new(const struct guest_entry *g)
 		return NULL;
 	sg->slot = g->slot;
 	sg->rings = guest_rings(g->mon, sg->ring, FLOW_RINGS_MAX);
+	sg->peers = peers_new(sg);
 	sg->latencies = guest_latency_pages(g->mon, sg->latency, GUEST_LATENCIES_MAX);
 	sg->load = guest_load_page(g->mon);
 	guest_scan_view(g->mon, &sg->registry, &sg->generation);

@@ -5,9 +5,11 @@
 #endif
 #include "tests/bench/tick_host.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ibmon/ring/mlx5.h"
 #include "ibmon/ring/rxe.h"
 #include "resex/guest_abi.h"
 #include "src/conf/policy.h"
@@ -25,6 +28,8 @@
 
 enum { SLOTS = 64, ELEM = 256, PATH_MTU = 1024, LINE = 64 };
 enum { RING_BYTES = (384 + SLOTS * ELEM + 4095) & ~4095 };
+/* Of mlx5, within the same: send queue, its doorbell record, completion queue, its own. */
+enum { SQ_AT = 0, SQ_DB_AT = 4096, CQ_AT = 8192, CQ_DB_AT = 12288, CQE_TAIL_AT = 56 };
 enum {
 	IN_FLIGHT = 3,
 	AWAKE_ROUNDS = 10,
@@ -34,11 +39,13 @@ enum {
 	WALK_BYTES = 40 << 20
 };
 
-const char *const load_name[LOADS] = { "idle", "rested", "busy", "flight", "mixed", "many" };
+const char *const load_name[LOADS] = {
+	"idle", "rested", "busy", "flight", "mixed", "many", "mlx5"
+};
 const char *const regime_name[REGIMES] = { "near", "far", "cold" };
 
-static const uint32_t posts_of[LOADS] = { 0, 0, 4, 4, 4, 32 };
-static const uint32_t flight_of[LOADS] = { 0, 0, 0, IN_FLIGHT, IN_FLIGHT, 0 };
+static const uint32_t posts_of[LOADS] = { 0, 0, 4, 4, 4, 32, 4 };
+static const uint32_t flight_of[LOADS] = { 0, 0, 0, IN_FLIGHT, IN_FLIGHT, 0, 0 };
 
 struct message {
 	uint32_t opcode, length, mtus;
@@ -181,6 +188,110 @@ static void write_ring(const struct tick_host *h, uint8_t *ring, uint32_t n, enu
 	}
 }
 
+static uint64_t look(const volatile void *at)
+{
+	return *(const volatile uint64_t *)at;
+}
+
+/* --- mlx5 -------------------------------------------------------------------- */
+
+static uint8_t *block_at(uint8_t *ring, uint32_t at, uint32_t n)
+{
+	return ring + at + (size_t)(n % SLOTS) * LINE;
+}
+
+static void put_be32(uint8_t *at, uint32_t v)
+{
+	v = htobe32(v);
+	memcpy(at, &v, sizeof(v));
+}
+
+/* Records of a process are in turn in the lines of a page: of a queue pair, of its completions. */
+static uint32_t record_at(uint32_t qpn, bool cq)
+{
+	return (2 * qpn + cq) * LINE % 4096;
+}
+
+/* As libmlx5 and the adapter would: n more are posted, completed and polled. */
+static void write_mlx5(const struct tick_host *h, uint8_t *ring, uint32_t qpn, uint32_t n,
+		       enum regime regime)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t at = h->posted + i;
+		uint8_t *w = block_at(ring, SQ_AT, at), *c = block_at(ring, CQ_AT, at);
+		uint64_t tail = htobe64((uint64_t)qpn << 32 | (uint64_t)(at & 0xffff) << 16 |
+					(at / SLOTS & 1));
+
+		put_be32(w + 4, qpn << 8 | 3);
+		put_be32(w + 32, alike.length);
+		put_be32(w, (at & 0xffff) << 8 | RING_MLX5_WRITE);
+		memcpy(c + CQE_TAIL_AT, &tail, sizeof(tail));
+		if (regime != NEAR) {
+			evict(w, LINE);
+			evict(c, LINE);
+		}
+	}
+	put_be32(ring + SQ_DB_AT + record_at(qpn, false) + 4, (h->posted + n) & 0xffff);
+	put_be32(ring + CQ_DB_AT + record_at(qpn, true), (h->posted + n) & 0xffffff);
+	if (regime != NEAR) {
+		evict(ring + SQ_DB_AT + record_at(qpn, false), LINE);
+		evict(ring + CQ_DB_AT + record_at(qpn, true), LINE);
+		evict(block_at(ring, CQ_AT, h->posted + n), LINE);
+	}
+}
+
+static uint64_t raw_mlx5(const struct tick_host *h, uint8_t *ring, uint32_t qpn)
+{
+	uint64_t sum = look(ring + SQ_DB_AT + record_at(qpn, false)) +
+		       look(ring + CQ_DB_AT + record_at(qpn, true));
+
+	for (uint32_t i = h->seen_from; i != h->posted; i++)
+		sum += look(block_at(ring, SQ_AT, i)) +
+		       look(block_at(ring, CQ_AT, i) + CQE_TAIL_AT);
+	return sum + look(block_at(ring, CQ_AT, h->posted) + CQE_TAIL_AT);
+}
+
+/* Completion queues first, as in guest_rings(). */
+static void open_mlx5(struct scan_guest *sg, uint8_t *ring, uint32_t q)
+{
+	struct ring_desc d = { .id = FLOW_RINGS_MAX + q + 1,
+			       .kind = RING_CQ,
+			       .provider = GUEST_PROVIDER_MLX5,
+			       .number = q + 1,
+			       .elem_size = LINE,
+			       .entries = SLOTS,
+			       .path_mtu = PATH_MTU,
+			       .qp_type = GUEST_QP_RC,
+			       .db_offset = record_at(q + 1, true),
+			       .frames = 1 };
+	int rc;
+
+	for (uint32_t i = 0; i < SLOTS; i++)
+		block_at(ring, CQ_AT, i)[LINE - 1] = RING_MLX5_CQE_INVALID << 4;
+	rc = ring_open(&sg->ring[sg->rings].ring, &d, ring + CQ_AT, CQ_AT - SQ_AT);
+	if (rc)
+		die("ring_open", rc);
+	sg->ring[sg->rings++].id = d.id;
+	d.id = q + 1;
+	d.kind = RING_SQ;
+	d.db_offset = record_at(q + 1, false);
+	rc = ring_open(&sg->ring[sg->rings].ring, &d, ring + SQ_AT, CQ_AT - SQ_AT);
+	if (rc)
+		die("ring_open", rc);
+	sg->ring[sg->rings++].id = d.id;
+}
+
+static void link_mlx5(struct scan_guest *sg)
+{
+	struct ring *ring[FLOW_RINGS_MAX];
+
+	for (uint32_t i = 0; i < sg->rings; i++)
+		ring[i] = sg->ring[i].ring;
+	sg->peers = ring_peers_new(ring, sg->rings);
+}
+
+/* --- all -------------------------------------------------------------------- */
+
 static void write_latency(struct guest_latency *l, enum regime regime)
 {
 	struct guest_latency_sample *s = &l->sample[l->written % GUEST_LATENCY_SAMPLES];
@@ -200,7 +311,10 @@ static void write_all(struct tick_host *h, uint32_t n, enum regime regime)
 
 	for (uint32_t g = 0; g < h->size.guests; g++) {
 		for (uint32_t q = 0; q < h->size.queues; q++)
-			write_ring(h, ring_at(h, g, q), n, regime);
+			if (h->size.load == LOAD_MLX5)
+				write_mlx5(h, ring_at(h, g, q), q + 1, n, regime);
+			else
+				write_ring(h, ring_at(h, g, q), n, regime);
 		if (regime != NEAR)
 			evict(h->registries + (size_t)g * 4096, LINE);
 		for (uint32_t i = 0; i < h->size.pages && n; i++)
@@ -221,11 +335,6 @@ static void write_all(struct tick_host *h, uint32_t n, enum regime regime)
 #endif
 }
 
-static uint64_t look(const volatile void *at)
-{
-	return *(const volatile uint64_t *)at;
-}
-
 /* See the top of tick_host.h. */
 static uint64_t raw_pass(struct tick_host *h)
 {
@@ -237,6 +346,10 @@ static uint64_t raw_pass(struct tick_host *h)
 		for (uint32_t q = 0; q < h->size.queues; q++) {
 			uint8_t *r = ring_at(h, g, q);
 
+			if (h->size.load == LOAD_MLX5) {
+				sum += raw_mlx5(h, r, q + 1);
+				continue;
+			}
 			if (h->size.load == LOAD_RESTED && (q + h->pass) % REST_PASSES)
 				continue;
 			if (h->posted != h->seen_from || (q + h->pass) % CHECK_PASSES == 0)
@@ -271,6 +384,9 @@ uint64_t tick_host_lines(const struct tick_host *h)
 	const uint64_t rings = (uint64_t)h->size.guests * h->size.queues;
 	uint64_t looks = h->size.load == LOAD_RESTED ? rings / REST_PASSES : rings;
 
+	if (h->size.load == LOAD_MLX5)
+		return h->size.guests * (1 + (uint64_t)h->size.pages * page) +
+		       rings * (3 + 2 * (uint64_t)(h->posted - h->seen_from));
 	return h->size.guests * (1 + (uint64_t)h->size.pages * page) +
 	       (h->posted == h->seen_from ? looks * 2 + looks * 2 / CHECK_PASSES
 					  : rings * (3 + before + 3 * (h->posted - first)));
@@ -290,7 +406,7 @@ static void *pages(size_t n)
 
 static struct scan_guest *make_scan(struct tick_host *h, uint32_t g)
 {
-	struct scan_guest *sg = calloc(1, sizeof(*sg) + h->size.queues * sizeof(sg->ring[0]));
+	struct scan_guest *sg = calloc(1, sizeof(*sg) + 2 * h->size.queues * sizeof(sg->ring[0]));
 	struct guest_registry *reg = (struct guest_registry *)(h->registries + (size_t)g * 4096);
 
 	if (!sg)
@@ -316,6 +432,10 @@ static struct scan_guest *make_scan(struct tick_host *h, uint32_t g)
 		struct ring_rxe_header *hd = (struct ring_rxe_header *)ring_at(h, g, q);
 		int rc;
 
+		if (h->size.load == LOAD_MLX5) {
+			open_mlx5(sg, ring_at(h, g, q), q);
+			continue;
+		}
 		hd->log2_elem_size = 8;
 		hd->index_mask = SLOTS - 1;
 		rc = ring_open(&sg->ring[q].ring, &d, hd, RING_BYTES);
@@ -324,6 +444,7 @@ static struct scan_guest *make_scan(struct tick_host *h, uint32_t g)
 		sg->ring[q].id = q + 1;
 		sg->rings++;
 	}
+	link_mlx5(sg);
 	return sg;
 }
 
@@ -417,8 +538,9 @@ struct tick_host *tick_host_open(const struct size *size)
 static void release(struct tick_host *h)
 {
 	for (uint32_t g = 0; g < h->set->guests; g++) {
-		for (uint32_t q = 0; q < h->size.queues; q++)
-			ring_close(h->set->guest[g].scan->ring[q].ring);
+		for (uint32_t i = 0; i < h->set->guest[g].scan->rings; i++)
+			ring_close(h->set->guest[g].scan->ring[i].ring);
+		free(h->set->guest[g].scan->peers);
 		free(h->set->guest[g].scan);
 	}
 	free(h->set);

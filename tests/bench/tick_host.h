@@ -12,6 +12,8 @@
  *			consumer
  *	an entry	opcode, status to length, num_sge: three lines; one that is completed
  *			now, or posted now, or both
+ *	of mlx5		doorbell record, work requests; doorbell record of the completion queue,
+ *			completions, and the entry that comes next
  *	a rested ring	as a ring, in each seventh pass
  *	a latency page	magic and count, and the line of each new sample
  *
@@ -33,6 +35,7 @@ enum load {
 	LOAD_FLIGHT, /* the same, and 3 more are in flight */
 	LOAD_MIXED,  /* the same, of different operations and sizes */
 	LOAD_MANY,   /* 32 as LOAD_BUSY */
+	LOAD_MLX5,   /* as LOAD_BUSY, of mlx5: each has a completion, in a queue a queue pair */
 	LOADS,
 };
 

@@ -304,8 +304,8 @@ tests_unit_test_ring_hostile_SOURCES = tests/unit/test_ring_hostile.c tests/fake
 	tests/fakes/fake_ring.h
 tests_unit_test_ring_hostile_LDADD = libibmon.a libcore.a $(UNIT_LIBS)
 UNIT_IBMON = tests/unit/test_mtu tests/unit/test_ring_rxe tests/unit/test_ring_fault \
-	tests/unit/test_scan tests/unit/test_guest tests/unit/test_guest_back tests/unit/test_guest_kept tests/unit/test_guest_load tests/unit/test_guest_missed tests/unit/test_registry tests/unit/test_latency \
-	tests/unit/test_ring_rxe_prop tests/unit/test_ring_run tests/unit/test_golden_rxe
+	tests/unit/test_scan tests/unit/test_guest tests/unit/test_guest_back tests/unit/test_guest_doorbell tests/unit/test_guest_kept tests/unit/test_guest_load tests/unit/test_guest_missed tests/unit/test_registry tests/unit/test_latency \
+	tests/unit/test_ring_mlx5 tests/unit/test_ring_rxe_prop tests/unit/test_ring_run tests/unit/test_golden_rxe
 check_PROGRAMS += $(UNIT_IBMON)
 TESTS += $(UNIT_IBMON)
 FAKE_RING = tests/fakes/fake_ring.c tests/fakes/fake_ring.h tests/unit/prop.h
@@ -323,6 +323,11 @@ tests_unit_test_scan_SOURCES = tests/unit/test_scan.c $(FAKE_RING) $(FAKE_GUEST)
 tests_unit_test_scan_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_SOURCES = tests/unit/test_guest.c $(FAKE_GUEST) $(FAKE_RING) \
 	tests/unit/guest_rig.h
+tests_unit_test_ring_mlx5_SOURCES = tests/unit/test_ring_mlx5.c
+tests_unit_test_ring_mlx5_LDADD = $(IBMON_LIBS)
+tests_unit_test_guest_doorbell_SOURCES = tests/unit/test_guest_doorbell.c $(FAKE_GUEST) $(FAKE_RING) \
+	tests/unit/guest_rig.h
+tests_unit_test_guest_doorbell_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_back_SOURCES = tests/unit/test_guest_back.c $(FAKE_GUEST) \
 	tests/unit/guest_rig.h
 tests_unit_test_guest_back_LDADD = $(IBMON_LIBS)
@@ -350,6 +355,17 @@ check_PROGRAMS += tests/unit/test_rxe_layout
 TESTS += tests/unit/test_rxe_layout
 tests_unit_test_rxe_layout_SOURCES = tests/unit/test_rxe_layout.c tests/fakes/fake_ring.h
 tests_unit_test_rxe_layout_LDADD = $(UNIT_LIBS)
+# Its open() and others come before those of libc, for libibverbs and providers, too.
+FAKEVERBS = tests/fakeverbs/fakeverbs.c tests/fakeverbs/fakeverbs.h tests/fakeverbs/fakeverbs_priv.h tests/fakeverbs/mlx5.c
+check_PROGRAMS += tests/unit/test_golden_mlx5 tests/unit/test_golden_mlx5_laps
+TESTS += tests/unit/test_golden_mlx5 tests/unit/test_golden_mlx5_laps
+MLX5_RIG = tests/unit/mlx5_rig.h tests/unit/provider_rig.h $(FAKEVERBS)
+tests_unit_test_golden_mlx5_SOURCES = tests/unit/test_golden_mlx5.c $(MLX5_RIG)
+tests_unit_test_golden_mlx5_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+tests_unit_test_golden_mlx5_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
+tests_unit_test_golden_mlx5_laps_SOURCES = tests/unit/test_golden_mlx5_laps.c $(MLX5_RIG)
+tests_unit_test_golden_mlx5_laps_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+tests_unit_test_golden_mlx5_laps_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
 endif
 endif
 

@@ -224,6 +224,27 @@ RIG_TEST(walk__more_frames_than_the_limit__refuses_the_ring)
 	assert_int_equal(f->out.ring[1].id, 3);
 }
 
+/* The frame of a doorbell record is mapped, too. */
+RIG_TEST(walk__doorbell_record__counts_as_a_frame)
+{
+	struct fixture *f = *state;
+	struct registry_limits limit = { .rings = 8, .pages = 2 };
+	struct guest_ring *d;
+
+	fake_add_sq(&f->g, 1, 8); /* 1 page */
+	d = fake_ring_at(&f->g, 0);
+	d->provider = GUEST_PROVIDER_MLX5;
+	d->qp_type = GUEST_QP_UD;
+	assert_int_equal(registry_walk(fake_registry(&f->g), &limit, get_page, f, &f->out), 0);
+	assert_int_equal(f->out.rings, 1);
+	assert_int_equal(f->out.ring[0].qp_type, GUEST_QP_UD);
+	fake_add_sq(&f->g, 2, 8);
+	limit.pages = 2;
+	assert_int_equal(registry_walk(fake_registry(&f->g), &limit, get_page, f, &f->out), 0);
+	assert_int_equal(f->out.rings, 1);
+	assert_int_equal(f->out.fault[0].fault, RING_FAULT_LIMIT);
+}
+
 RIG_TEST(walk__duplicate_ids__takes_the_first)
 {
 	struct fixture *f = *state;

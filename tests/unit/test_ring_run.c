@@ -30,7 +30,7 @@ static void pair_open(struct pair *x, uint32_t slots, enum fake_type type, uint3
 	fake_sq_open(&x->f, slots, type, mtu);
 	if (mtu == 2048)
 		x->f.desc.path_mtu = 0;
-	x->mem = (struct ring_mem){ x->f.mem, x->f.len };
+	x->mem = (struct ring_mem){ .base = x->f.mem, .len = (uint32_t)x->f.len };
 	x->bytes = ring_rxe_sq.state_size(&x->f.desc);
 	x->general = calloc(1, x->bytes);
 	x->run = calloc(1, x->bytes);
