@@ -425,6 +425,7 @@ def main():
     finally:
         subprocess.run(["sh", check.__file__.replace("check.py", "pg.sh"), "stop", top + "/pg"], stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
+        subprocess.run(["umount", top + "/pg/log-disk"], stderr=subprocess.DEVNULL)
         if not keep:
             shutil.rmtree(top, ignore_errors=True)
     if o.json:

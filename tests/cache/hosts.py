@@ -3,8 +3,10 @@
 to a bridge; the database, too. Some have another boot time. Each program runs with stall.c.
 
 All of a test runs in namespaces that it makes for itself, also of processes: when it ends, all of it ends."""
+import errno
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from stall import Stall  # noqa: E402
 NET = "10.77.0."
 MAC = "02:77:00:00:00:%02x"
 NOBODY = "02:77:00:00:ff:ff"
+LOG_MIB = 128  # room for the database's log
 NUMBERS = {"db": 5, "app1": 11, "app2": 12, "app3": 13, "front1": 21, "front2": 22, "twin": 40, "hub": 254}
 # What the clocks of these hosts say, in seconds more than this machine's: they were booted long ago.
 BOOTED = {"app2": 5 * 86400, "app3": 3, "front2": 400 * 86400}
@@ -142,12 +145,73 @@ CREATE CONSTRAINT TRIGGER faults_commit AFTER INSERT OR UPDATE ON resex.update
         self.where = self.db = "host=%s port=5432 user=postgres dbname=postgres %s" % (self.net.address("db"), LIBPQ)
 
     def make_database(self):
+        """Its log is in a file system of its own, which a test can fill."""
         self.pg("start")
         with open(self.pg_dir + "/data/postgresql.conf", "a") as f:
-            f.write("listen_addresses = '%s'\nlog_min_messages = fatal\n" % self.net.address("db"))
+            f.write("listen_addresses = '%s'\nlog_min_messages = fatal\nmin_wal_size = 32MB\nmax_wal_size = 48MB\n" %
+                    self.net.address("db"))
         with open(self.pg_dir + "/data/pg_hba.conf", "a") as f:
             f.write("host all all %s0/24 trust\n" % NET)
+        self.end_database(signal.SIGINT)
+        log, data = self.pg_dir + "/log-disk", os.stat(self.pg_dir + "/data")
+        os.mkdir(log)
+        run(["mount", "-t", "tmpfs", "-o", "size=%dm,mode=700,uid=%d,gid=%d" % (LOG_MIB, data.st_uid, data.st_gid), "log", log])
+        run(["cp", "-a", self.pg_dir + "/data/pg_wal", log])
+        shutil.rmtree(self.pg_dir + "/data/pg_wal")
+        os.symlink(log + "/pg_wal", self.pg_dir + "/data/pg_wal")
         self.pg("restart")
+
+    def fill_log(self):
+        """The log's disk is full. New files of the log are asked for until one is not there any more."""
+        panics = self.log_panics()
+        with open(self.pg_dir + "/log-disk/filler", "wb", buffering=0) as f:
+            for size in (1 << 20, 4096):
+                try:
+                    while f.write(bytes(size)) == size:
+                        pass
+                except OSError as e:
+                    if e.errno != errno.ENOSPC:
+                        raise
+        for _ in range(40):
+            if self.log_panics() > panics or self.database_ended():
+                return
+            try:
+                self.psql("-c", "SELECT pg_switch_wal()")
+            except Failed:  # it is this one that finds no room, or the server has ended
+                pass
+            time.sleep(0.05)
+
+    def free_log(self):
+        if os.path.exists(self.pg_dir + "/log-disk/filler"):
+            os.unlink(self.pg_dir + "/log-disk/filler")
+
+    def log_panics(self):
+        with open(self.pg_dir + "/server.log", errors="replace") as f:
+            return sum("PANIC:" in line and "No space left" in line for line in f)
+
+    def revive_database(self):
+        """It starts again by itself, unless it has given up."""
+        def answers():
+            if self.database_ended():
+                self.pg("restart")
+            try:
+                return self.psql("-c", "SELECT 1")
+            except Failed:
+                return False
+        until(answers, "PostgreSQL's start", 30)
+
+    def remove_database(self):
+        """Also what it had: the next one is made from nothing."""
+        self.end_database(signal.SIGINT)
+        run(["umount", self.pg_dir + "/log-disk"])
+        super().pg("stop")
+
+    def end_database(self, sig):
+        os.kill(self.postmaster(), sig)
+        until(self.database_ended, "PostgreSQL's end", 30)
+
+    def database_ended(self):
+        return not os.path.exists(self.pg_dir + "/data/postmaster.pid")
 
     def pg(self, verb):
         """World starts a server, which is there."""

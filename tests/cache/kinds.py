@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 
-from hosts import Failed, http, signal_to, tree
+from hosts import Failed, http, signal_to, tree, until
 from stall import CUT
 
 APPS, PROXIES = ("app1", "app2", "app3"), ("front1", "front2")
@@ -359,28 +359,39 @@ def lost_in_commit(x, f, h):
 
 # --- the database ----------------------------------------------------------------------------------
 
-def end_database(x, sig):
-    pid = x.w.postmaster()
-    os.kill(pid, sig)
-    end = time.monotonic() + 30
-    while os.path.exists(x.w.pg_dir + "/data/postmaster.pid"):
-        if time.monotonic() > end:
-            raise Failed("PostgreSQL does not end")
-        time.sleep(0.005)
-
-
 @kind("database restarted", ("immediate", "fast", "in COMMIT", "down"), ("app1", "app2", "app3"))
 def database_restarted(x, f, h):
     if f.variant == "in COMMIT" and not (x.await_member(h) and x.held(h, "cached", "commit_sent", f.draw[1])):
         return False
     with x.w.database_lock:
         try:
-            end_database(x, signal.SIGINT if f.variant == "fast" else signal.SIGQUIT)
+            x.w.end_database(signal.SIGINT if f.variant == "fast" else signal.SIGQUIT)
             h.stalls["cached"].let_go()
             if f.variant == "down":
                 time.sleep(x.longer(f.draw[0]))
         finally:
             x.w.pg("restart")
+    return True
+
+
+# A new file of the log is needed, and there is no room for it: the whole server ends with a panic, and so does each start.
+@kind("no room for the database's log", ("free at once", "in COMMIT", "found later"), APPS)
+def log_full(x, f, h):
+    if f.variant == "in COMMIT" and not (x.await_member(h) and x.held(h, "cached", "commit_sent", f.draw[1])):
+        return False
+    with x.w.database_lock:
+        try:
+            panics = x.w.log_panics()
+            x.w.fill_log()
+            h.stalls["cached"].let_go()
+            until(lambda: x.w.log_panics() > panics, "a panic of PostgreSQL, whose log has no room", 30)
+            if f.variant != "free at once":
+                until(x.w.database_ended, "the end of PostgreSQL, whose log has no room", 30)
+            if f.variant == "found later":
+                time.sleep(x.longer(f.draw[0]))
+        finally:
+            x.w.free_log()
+            x.w.revive_database()
     return True
 
 
