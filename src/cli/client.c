@@ -3,6 +3,9 @@
  * client: JSON-RPC over resexd's UNIX socket: one line there, one line back. Each error becomes
  * one sentence for the user and an exit code, with what to do next. See client.h.
  */
+#ifdef HAVE_CONFIG_H
+#include "config.h" /* struct ucred */
+#endif
 #include "src/cli/client.h"
 
 #include <errno.h>
@@ -103,6 +106,14 @@ int client_open(struct client *c, const char *path, const char *daemon)
 	if (errno == EAGAIN) /* the time limit of a socket that blocks */
 		return client_timed_out(c);
 	return client_unreachable(c);
+}
+
+pid_t client_peer(const struct client *c)
+{
+	struct ucred who;
+	socklen_t n = sizeof(who);
+
+	return getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &n) ? 0 : who.pid;
 }
 
 void client_close(struct client *c)

@@ -150,7 +150,7 @@ fails 2 resex 'help takes at most one verb' "$dir/resex" help list info
 # A verb's usage, each way to ask for it; what it offers is what it takes.
 for words in 'events --help' 'events -h' '--help events' 'help events' 'events -jh' '-jh events' 'events bulk --help'; do
 	# shellcheck disable=SC2086
-	good "resex $words" '^Usage: resex .* events \[-f\] \[-n NUMBER\] \[GUEST\]$' "$dir/resex" $words
+	good "resex $words" '^Usage: resex .* events \[-f\] \[-k KIND\] \[-n NUMBER\] \[GUEST\]$' "$dir/resex" $words
 	# shellcheck disable=SC2086
 	good "resex $words, its own options" '^  -n, --lines NUMBER ' "$dir/resex" $words
 done
@@ -273,6 +273,9 @@ good 'events of one, by its domain id' ' bulk ' resex events 2
 fails 3 resex 'no guest "nobody": see resex list' resex events nobody
 good 'events, the newest' '.' resex events -n 1
 that 'events -n 1 is one line' test "$(resex events -n 1 | wc -l)" -eq 1
+good 'events have the offset from UTC' '^[0-9-]{10} [0-9:]{8}\.[0-9]{3}[+-][0-9]{2}:[0-9]{2}  ' resex events -n 1
+that 'events of a kind alone' test "$(resex events -k registry | grep -vc ' registry ')" -eq 0
+good 'events of a kind' ' bulk +registry +attached$' resex events --kind registry bulk
 that 'events -f goes on' bash -c "timeout 5 '$dir/resex' -s '$dir/sock' events -f | head -n 4 | grep -q ."
 
 for verb in list info 'guest-show bulk' ring-list 'ring-list bulk' policy-list policy-show 'policy-show null' \
