@@ -505,7 +505,10 @@ sys.exit(n != 1000 and "%d replies" % n)' "$dir/sock"
 that 'members are those of resex-control(7)' python3 "$top/tests/cli/members.py" "$top/man/resex-control.7" "$dir/resex" -s "$dir/sock"
 
 if [ "$(id -u)" -eq 0 ] && as_nobody true 2>/dev/null; then
-	fails 8 resex 'no permission to speak to resexd at .*: run as root' as_nobody "$dir/resex" -s "$dir/sock" list
+	fails 8 resex 'no permission to speak to resexd at .*: run as root, or let a group ask' as_nobody "$dir/resex" -s "$dir/sock" list
+	chgrp daemon "$dir/sock" && chmod 660 "$dir/sock"
+	fails 8 resex 'run as root, or join the group daemon$' as_nobody "$dir/resex" -s "$dir/sock" list
+	chgrp 0 "$dir/sock" && chmod 600 "$dir/sock"
 	fails 8 resexd 'Permission denied|run as root' as_nobody "$dir/resexd" --hv sim -c "$dir/c.json"
 	# The page's example, to the letter, as a user other than root.
 	sed -n '/^Try it where there is no Xen/,/^\.Ed/p' "$top/man/resexd.8" | sed '/^[T.]/d; s/^\$ //' >"$dir/example"
