@@ -124,8 +124,9 @@ run 'events -f prints events' 0 until_true grep -q guest-new "$dir/followed"
 kill -INT $job
 wait $job
 run 'SIGINT ends it with 0' $? true
-"$build/resexd" --hv sim -S "$dir/real.json" -s "$dir/sock" -o "$dir/real" 2>"$dir/err" &
+"$build/resexd" --hv sim -S "$dir/real.json" -s "$dir/sock" -p ioshares -o "$dir/real" 2>"$dir/started" &
 job=$!
+run 'its log says what ioshares waits for' 0 until_true grep -q 'no guest has reported a latency yet' "$dir/started"
 run 'events -f goes on when resexd is started anew' 0 until_true grep -q 'started anew' "$dir/follower"
 kill $follower
 kill -INT $job
