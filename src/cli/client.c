@@ -3,14 +3,19 @@
  * client: JSON-RPC over resexd's UNIX socket: one line there, one line back. Each error becomes
  * one sentence for the user and an exit code, with what to do next. See client.h.
  */
+#ifdef HAVE_CONFIG_H
+#include "config.h" /* struct ucred */
+#endif
 #include "src/cli/client.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -66,16 +71,40 @@ static int cannot_reach(struct client *c, int why)
 	return RESEX_NO_DAEMON;
 }
 
+/*
+ * The group that may connect, if it is not root's. The folder of the socket may hide it; a group
+ * without a name has its number.
+ */
+static void name_group(const char *path, char *out, size_t size)
+{
+	struct group *g;
+	struct stat st;
+
+	if (stat(path, &st)) {
+		snprintf(out, size, "or join the group that may");
+		return;
+	}
+	if (!(st.st_mode & S_IWGRP) || !st.st_gid) {
+		snprintf(out, size, "or let a group ask: socket_group in its configuration");
+		return;
+	}
+	g = getgrgid(st.st_gid);
+	if (g)
+		snprintf(out, size, "or join the group %.64s", g->gr_name);
+	else
+		snprintf(out, size, "or join the group %u", st.st_gid);
+}
+
 int client_unreachable(struct client *c)
 {
-	if (errno == EACCES || errno == EPERM) {
-		snprintf(c->error, sizeof(c->error),
-			 "no permission to speak to %s at %s: run as root, or join the group that "
-			 "may",
-			 c->daemon, c->path);
-		return RESEX_PERMISSION;
-	}
-	return cannot_reach(c, errno);
+	char group[128];
+
+	if (errno != EACCES && errno != EPERM)
+		return cannot_reach(c, errno);
+	name_group(c->path, group, sizeof(group));
+	snprintf(c->error, sizeof(c->error), "no permission to speak to %s at %s: run as root, %s",
+		 c->daemon, c->path, group);
+	return RESEX_PERMISSION;
 }
 
 /* path and daemon are kept, not copied: they are named in later errors. */
@@ -103,6 +132,14 @@ int client_open(struct client *c, const char *path, const char *daemon)
 	if (errno == EAGAIN) /* the time limit of a socket that blocks */
 		return client_timed_out(c);
 	return client_unreachable(c);
+}
+
+pid_t client_peer(const struct client *c)
+{
+	struct ucred who;
+	socklen_t n = sizeof(who);
+
+	return getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &n) ? 0 : who.pid;
 }
 
 void client_close(struct client *c)

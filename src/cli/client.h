@@ -7,6 +7,7 @@
 #define RESEX_CLI_CLIENT_H
 
 #include <jansson.h>
+#include <sys/types.h>
 #include <stdbool.h>
 
 struct client {
@@ -21,6 +22,8 @@ struct client {
 /* RESEX_OK, or RESEX_NO_DAEMON, RESEX_PERMISSION, ... with error filled. */
 int client_open(struct client *c, const char *path, const char *daemon);
 void client_close(struct client *c);
+/* Whose socket it is: 0 if the kernel cannot say it here, as of a process in another container. */
+pid_t client_peer(const struct client *c);
 
 /* The longest request resexd reads. */
 enum { CLIENT_REQUEST_MAX = 65535 };

@@ -262,8 +262,7 @@ static void print_event(const struct cli *c, const json_t *e)
 		putchar('\n');
 		return;
 	}
-	printf("%s.%03d  %s\n", local_time(ns, when), (int)(ns / 1000000 % 1000),
-	       json_string_value(json_object_get(e, "text")));
+	printf("%s  %s\n", event_time(ns, when), json_string_value(json_object_get(e, "text")));
 }
 
 int run_cache_events(struct cli *c)

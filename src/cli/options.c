@@ -52,6 +52,8 @@ static const struct option_row rows[] = {
 	  AT(follow), VALUE_FLAG, OPT_EVENTS, 'f' },
 	{ "lines", "NUMBER", "begin with the newest NUMBER events",
 	  AT(lines), VALUE_COUNT, OPT_EVENTS, 'n' },
+	{ "kind", "KIND", "only events of this kind, such as cap",
+	  AT(kind), VALUE_TEXT, OPT_KIND, 'k' },
 	{ "delay", "SECONDS", "between two rounds, 0.1 to 3600 (default 1)",
 	  AT(delay), VALUE_TEXT, OPT_TOP, 'd' },
 	{ "count", "NUMBER", "end after NUMBER rounds",

@@ -29,6 +29,7 @@ enum option_set {
 	OPT_CACHED = 1 << 13,  /* no option: the verb is for resex-cached, not for resexd */
 	OPT_TOP = 1 << 14,     /* --delay, --count, --batch and --sort */
 	OPT_DOCTOR = 1 << 15,  /* --cap-test, --yes, --list */
+	OPT_KIND = 1 << 17,    /* --kind */
 	OPT_ALONE = 1 << 16,   /* no option: the verb itself calls resexd, if it needs to */
 };
 
@@ -37,8 +38,8 @@ struct options {
 	bool json, help, version;
 	bool all, all_hosts, all_sources, totals, undo, force, dry_run, follow, node, verbose;
 	bool batch, yes, list;
-	const char *file, *since, *delay, *sort, *cap_test; /* NULL: not given */
-	long lines;					    /* also --count; -1: not given */
+	const char *file, *since, *delay, *sort, *cap_test, *kind; /* NULL: not given */
+	long lines;						   /* also --count; -1: not given */
 };
 
 /*

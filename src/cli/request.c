@@ -197,3 +197,17 @@ const char *local_time(json_int_t ns, char text[static REQUEST_TIME_MAX])
 	strftime(text, REQUEST_TIME_MAX, "%F %T", &tm);
 	return text;
 }
+
+const char *event_time(json_int_t ns, char text[static REQUEST_TIME_MAX])
+{
+	time_t t = (time_t)(ns / 1000000000);
+	size_t n = strlen(local_time(ns, text));
+	char zone[8]; /* "+0100" */
+	struct tm tm;
+
+	localtime_r(&t, &tm);
+	strftime(zone, sizeof(zone), "%z", &tm);
+	snprintf(text + n, REQUEST_TIME_MAX - n, ".%03d%.3s:%.2s", (int)(ns / 1000000 % 1000), zone,
+		 zone + 3);
+	return text;
+}

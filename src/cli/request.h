@@ -58,5 +58,7 @@ enum { REQUEST_TIME_MAX = 32 };
  * xl(1) show local time, too, and operators compare with both. Returns text.
  */
 const char *local_time(json_int_t ns, char text[static REQUEST_TIME_MAX]);
+/* The same of an event, with milliseconds and the zone: 2026-11-28 10:00:00.000+01:00 */
+const char *event_time(json_int_t ns, char text[static REQUEST_TIME_MAX]);
 
 #endif

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* top_link: requests and replies over a socket that does not block. See top_link.h. */
-#ifdef HAVE_CONFIG_H
-#include "config.h" /* struct ucred */
-#endif
 #include "src/cli/top_link.h"
 
 #include <errno.h>
@@ -35,15 +32,6 @@ void top_link_close(struct top_link *l)
 	l->sent = l->out_len = l->n = l->size = 0;
 }
 
-/* Whose socket it is: 0 if the kernel cannot say it here, as of a process in another container. */
-static pid_t peer(int fd)
-{
-	struct ucred who;
-	socklen_t n = sizeof(who);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) ? 0 : who.pid;
-}
-
 /* A socket of this kind connects at once, or not at all: EAGAIN when resexd accepts nobody. */
 int top_link_open(struct top_link *l)
 {
@@ -55,7 +43,7 @@ int top_link_open(struct top_link *l)
 		return -1;
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (c->fd >= 0 && !connect(c->fd, (struct sockaddr *)&a, sizeof(a))) {
-		l->pid = peer(c->fd);
+		l->pid = client_peer(c);
 		return 0;
 	}
 	if (errno == EAGAIN) {

@@ -242,6 +242,20 @@ int loop_add_cluster(struct engine *e)
 	return e->ev_cluster && e->ev_cluster_due && !event_add(e->ev_cluster, NULL) ? 0 : -ENOMEM;
 }
 
+/* What a policy that needs reports does until one comes: no line of the log would say why. */
+static void log_start(struct engine *e)
+{
+	const struct policy_ops *ops = guests_view(e->guests).policy->ops;
+
+	log_msg(e->c.log, LOG_LVL_INFO, "running on %s%s, policy %s", e->c.hv->name,
+		e->c.observe ? " (observing only)" : "", ops->name);
+	if (ops->needs_reports)
+		log_msg(e->c.log, LOG_LVL_INFO,
+			"no guest has reported a latency yet, and policy %s caps nobody until one "
+			"does: see resex_report(3), and resex doctor",
+			ops->name);
+}
+
 int loop_run(struct engine *e)
 {
 	const struct timeval at_once = { 0 };
@@ -254,8 +268,7 @@ int loop_run(struct engine *e)
 	e->watchdog_us = notify_watchdog_us();
 	/* Signals, socket and threads are there: systemctl start may return. */
 	notify_systemd("READY=1");
-	log_msg(e->c.log, LOG_LVL_INFO, "running on %s%s, policy %s", e->c.hv->name,
-		e->c.observe ? " (observing only)" : "", guests_view(e->guests).policy->ops->name);
+	log_start(e);
 	if (e->c.guide)
 		event_add(e->ev_guide, &at_once);
 	return event_base_dispatch(e->base) < 0 ? -EIO : 0;

@@ -85,6 +85,6 @@ int main(int argc, char **argv)
 		print_help(stderr);
 		return RESEX_USAGE;
 	}
-	fprintf(stderr, "resex-lab: \"%s\" is no experiment: see resex-lab --help\n", word);
+	fprintf(stderr, "resex-lab: unknown experiment \"%s\": see resex-lab --help\n", word);
 	return RESEX_USAGE;
 }

@@ -150,7 +150,7 @@ fails 2 resex 'help takes at most one verb' "$dir/resex" help list info
 # A verb's usage, each way to ask for it; what it offers is what it takes.
 for words in 'events --help' 'events -h' '--help events' 'help events' 'events -jh' '-jh events' 'events bulk --help'; do
 	# shellcheck disable=SC2086
-	good "resex $words" '^Usage: resex .* events \[-f\] \[-n NUMBER\] \[GUEST\]$' "$dir/resex" $words
+	good "resex $words" '^Usage: resex .* events \[-f\] \[-k KIND\] \[-n NUMBER\] \[GUEST\]$' "$dir/resex" $words
 	# shellcheck disable=SC2086
 	good "resex $words, its own options" '^  -n, --lines NUMBER ' "$dir/resex" $words
 done
@@ -273,6 +273,9 @@ good 'events of one, by its domain id' ' bulk ' resex events 2
 fails 3 resex 'no guest "nobody": see resex list' resex events nobody
 good 'events, the newest' '.' resex events -n 1
 that 'events -n 1 is one line' test "$(resex events -n 1 | wc -l)" -eq 1
+good 'events have the offset from UTC' '^[0-9-]{10} [0-9:]{8}\.[0-9]{3}[+-][0-9]{2}:[0-9]{2}  ' resex events -n 1
+that 'events of a kind alone' test "$(resex events -k registry | grep -vc ' registry ')" -eq 0
+good 'events of a kind' ' bulk +registry +attached$' resex events --kind registry bulk
 that 'events -f goes on' bash -c "timeout 5 '$dir/resex' -s '$dir/sock' events -f | head -n 4 | grep -q ."
 
 for verb in list info 'guest-show bulk' ring-list 'ring-list bulk' policy-list policy-show 'policy-show null' \
@@ -502,7 +505,10 @@ sys.exit(n != 1000 and "%d replies" % n)' "$dir/sock"
 that 'members are those of resex-control(7)' python3 "$top/tests/cli/members.py" "$top/man/resex-control.7" "$dir/resex" -s "$dir/sock"
 
 if [ "$(id -u)" -eq 0 ] && as_nobody true 2>/dev/null; then
-	fails 8 resex 'no permission to speak to resexd at .*: run as root' as_nobody "$dir/resex" -s "$dir/sock" list
+	fails 8 resex 'no permission to speak to resexd at .*: run as root, or let a group ask' as_nobody "$dir/resex" -s "$dir/sock" list
+	chgrp daemon "$dir/sock" && chmod 660 "$dir/sock"
+	fails 8 resex 'run as root, or join the group daemon$' as_nobody "$dir/resex" -s "$dir/sock" list
+	chgrp 0 "$dir/sock" && chmod 600 "$dir/sock"
 	fails 8 resexd 'Permission denied|run as root' as_nobody "$dir/resexd" --hv sim -c "$dir/c.json"
 	# The page's example, to the letter, as a user other than root.
 	sed -n '/^Try it where there is no Xen/,/^\.Ed/p' "$top/man/resexd.8" | sed '/^[T.]/d; s/^\$ //' >"$dir/example"

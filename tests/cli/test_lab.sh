@@ -30,7 +30,7 @@ good version '^resex-lab [0-9]' lab -V
 good 'version of load' '^resex-lab [0-9]' lab load -V
 run 'no experiment' lab
 [ "$code" -eq 2 ] && [ ! -s "$dir/out" ] && grep -q '^Usage: resex-lab EXPERIMENT' "$dir/err" || bad "no usage on stderr"
-fails 2 resex-lab '"shed" is no experiment' lab shed
+fails 2 resex-lab 'unknown experiment "shed": see resex-lab --help' lab shed
 fails 2 resex-lab 'nodes 65: give a whole number from 1 to 64' lab load -n 65
 fails 2 resex-lab 'alpha 0.5: give a whole' lab load --alpha 0.5
 fails 2 resex-lab 'loaded 9: there are only 8' lab load -l 9

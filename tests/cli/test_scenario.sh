@@ -118,9 +118,19 @@ job=$!
 run 'on the real clock resex is answered' 0 until_true "$build/resex" -s "$dir/sock" ring-list a
 run 'and shows the guest' 0 "$build/resex" -s "$dir/sock" list
 grep -q '^a ' "$dir/out" || bad 'no guest a'
+"$build/resex" -s "$dir/sock" events -f >"$dir/followed" 2>"$dir/follower" &
+follower=$!
+run 'events -f prints events' 0 until_true grep -q guest-new "$dir/followed"
 kill -INT $job
 wait $job
 run 'SIGINT ends it with 0' $? true
+"$build/resexd" --hv sim -S "$dir/real.json" -s "$dir/sock" -p ioshares -o "$dir/real" 2>"$dir/started" &
+job=$!
+run 'its log says what ioshares waits for' 0 until_true grep -q 'no guest has reported a latency yet' "$dir/started"
+run 'events -f goes on when resexd is started anew' 0 until_true grep -q 'started anew' "$dir/follower"
+kill $follower
+kill -INT $job
+wait $job
 job=
 holds 'and the summary says so' 'not o["complete"] and o["clock"] == "real"' "$dir/real"
 run 'its socket is gone' 1 test -e "$dir/sock"

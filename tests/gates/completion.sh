@@ -56,6 +56,7 @@ expect 'shop' service-set sh
 expect 'share=' service-set shop sh
 expect '--node --json --socket --help --version' why --
 expect '--follow' events --f
+expect '--kind' events --k
 expect '' events --lines ''
 expect '--undo' cap-release --u
 expect '--undo --json --socket --help --version' cap-release --

@@ -115,7 +115,7 @@ RIG_TEST(list__brief__has_the_same_rows)
 
 	for (int i = 0; i < 2; i++) {
 		reply(r, TOP_LIST, lists[i]);
-		assert_int_equal(top_layout_batch(&r->m, &r->g, r->now), 0);
+		assert_int_equal(top_layout_batch(&r->m, &r->g, 1000, r->now), 0);
 		text[i] = text_of(&r->g);
 		assert_string_equal(r->m.guests[0].uuid, "1");
 	}
