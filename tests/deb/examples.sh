@@ -28,6 +28,7 @@ cp "$top"/man/*.[1-8] "$root/pages"
 cp -r "$top/etc" "$root/srv/sources"
 cp "$top/tests/cache/check.py" "$root/srv/sources/tests/cache"
 cp "$here/world.sh" "$root"
+chmod 777 "$root/run-example" # commands are those of two users
 gcc -shared -fPIC -O1 -Wall -Wextra -Werror -o "$root/usr/local/lib/fake_xen.so" "$here/fake_xen.c"
 for address in 127.0.0.1/8 10.0.0.{1,2,3,9,11,12,21,30}/32; do
 	nsenter -t "$init" -n ip address add "$address" dev lo 2>/dev/null || true

@@ -35,12 +35,12 @@ down() {
 # as_first: once, before the first set-up. op is the user of the prompt "$".
 as_first() {
 	[ ! -e /srv/as-installed ] || return 0
-	mkdir /srv/as-installed
-	cp -a /etc/resex /etc/varnish/default.vcl /etc/haproxy/haproxy.cfg /srv/as-installed/
 	groupadd shop
 	useradd -m -G resex,shop -s /bin/bash op
-	usermod -aG shop,vcache resex-cached
+	usermod -aG shop,varnish resex-cached
 	printf '%s\n' '127.0.0.1 localhost' '10.0.0.30 db' >/etc/hosts
+	mkdir /srv/as-installed
+	cp -a /etc/resex /etc/varnish/default.vcl /etc/haproxy/haproxy.cfg /srv/as-installed/
 }
 
 # stays NAME COMMAND...: a host's program, as a unit world-NAME. OPTIONS are those of systemd-run.
@@ -217,7 +217,7 @@ cached_hosts() {
 			host_files "$host"
 			echo "{ \"cluster_file\": \"$world/$host/cluster.json\", \"state_dir\": \"$world/$host/state\"," \
 				"\"socket\": \"$world/$host/api.sock\"," \
-				"$(if [ "$role" = app ]; then echo "$sql"; else echo "\"ring\": \"$world/$host/ring.sock\", \"ring_group\": \"vcache\""; fi) }" \
+				"$(if [ "$role" = app ]; then echo "$sql"; else echo "\"ring\": \"$world/$host/ring.sock\", \"ring_group\": \"varnish\""; fi) }" \
 				>"$world/$host/cached.json"
 		done
 	chmod 755 $world
