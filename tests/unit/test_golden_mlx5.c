@@ -145,6 +145,7 @@ static void run_random(struct prop *p, uint32_t version, int entry_bytes)
 		add(x, types[i], i != 1);
 	rig_watch_cq(x, GUEST_PROVIDER_MLX5);
 	assert_int_equal(x->cqc.desc.elem_size, entry_bytes);
+	assert_int_equal(x->cqc.s.wrs, 0);
 	for (int step = 0; step < 3000; step++) {
 		struct rig_qp *q = &x->qp[prop_range(p, 0, RIG_QPS - 1)];
 		struct wanted w;
