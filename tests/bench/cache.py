@@ -8,7 +8,7 @@ figure8   replies a second, response time and misses (figures 8 and 9) by trace:
 rate      the same by updates a second, as many for all three
 clients   trace 1 by clients; a page that waits for 4 ms, or computes; hosts apart, or all on all CPUs
 origin    by what a page costs without a cache: where caching stops to pay
-load      figure 12: busy processes beside the back-ends
+load      figure 12: busy processes beside the back-ends; by trace and by updates a second where most are busy
 size      figure 10: Zipf, by the size of the cache
 depends   figure 11: by the things on which a page depends
 hit       Varnish's CPU for a verified hit, next to one that is not
@@ -21,7 +21,8 @@ error. Data for plots, and the plots: BUILD-DIRECTORY/bench-cache-*.
 
 The CPUs of this machine are halved: application servers and the database have one half, the proxy and the clients the
 other, but in the rows "shared" of clients. What is compared is measured in turns; a figure is the median of the rounds,
-and a goal has the lowest and the highest of the rounds beside it.
+and a goal has the lowest and the highest of the rounds beside it. Before a run with lists, the same requests are made until
+as many pages are dropped as are fetched.
 CPU times are of a reply, in us: clients; front (Varnish and resex-cached of the proxy); back (applications, homes and
 the database); served: front and back.
 """
@@ -36,13 +37,14 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cache_bench import BACK, CPUS, FRONT, RESTART_S, RUN_S, WORLD_S, Bench, Failed, children, cpu_of, place, say  # noqa: E402
+from cache_bench import BACK, CPUS, FRONT, RESTART_S, RUN_S, SETTLE_S, WORLD_S, Bench, Failed, children, cpu_of, place, say  # noqa: E402
 from cacheworld import free_ports, http, until  # noqa: E402
 
 TRACES, RATES = range(1, 6), (2, 10, 40, 100)
 COSTS = (0.1, 0.5, 1, 4, 10)
-BUSY = (0, 2, 4, 8)
-SLOW_S = 10  # busy back-ends without a cache give few replies: so long a run, at least
+BUSY, LOADED_RATES = (0, 2, 4, 8), (2, 10, 40)
+LOADED = 21.9  # the goal of figure 12
+SLOW_S = 6  # busy back-ends give few replies: so long a run, at least
 SIZES_KIB = (1024, 2048, 4096, 65536)  # Varnish takes no less
 DEPENDS = (1, 4, 16, 64)
 KEEP = ("-k",)
@@ -83,6 +85,8 @@ def say_needed(b, what, need):
     b.note("%s: an update drops %.1f of 1000 pages, as far as they are asked for again" % (what, need["dropped"]))
     b.note("%s: misses of 1000 replies: %.1f, and %.1f of pages that show nothing new" % (
         what, need["misses"] - need["same"], need["same"]))
+    b.note("%s: fills refused, of 1000 replies: %s" % (
+        what, ", ".join("%s %.2f" % kv for kv in sorted(need["refused"].items())) or "none"))
 
 
 def permitted(b, what, t, need):
@@ -199,35 +203,70 @@ def put_out(made):
         p.wait()
 
 
+def loaded(b, w, made, trace, words):
+    """A run beside busy processes. They wait until the cache is in its steady state: else that takes as long as a run."""
+    for p in made:
+        p.send_signal(signal.SIGSTOP)
+    b.settle(w, trace, 2, words)
+    for p in made:
+        p.send_signal(signal.SIGCONT)
+    if "-R" in words and made:  # a slower cache drops more pages a reply
+        b.load(w, w.proxies, trace, 2, 4, tuple(words) + ("-T", SETTLE_S // 2))
+    return b.measure(w, w.proxies, trace, 2, words, max(SLOW_S, b.seconds) if made else None, settle=False)
+
+
+def loaded_row(name, n, l):
+    """n: without a cache; l: with lists. permits: what the hits permit, if a miss costs what a page costs without a cache."""
+    return {"": name, "none_tps": n["tps"], "lists_tps": l["tps"], "lists/none": l["tps"] / n["tps"], "hits": l["hits"],
+            "permits": 1 / max(1 - l["hits"], 1 / l["replies"]), "miss/none_us": l["miss_us"] / n["us"], "updates/1000": l["share"],
+            "none_updates_s": n["updates_s"], "lists_updates_s": l["updates_s"], "none_replies": n["replies"],
+            "none_back_us": n["back_us"], "lists_back_us": l["back_us"], "front_us": l["front_us"]}
+
+
+def goal_holds(rows, key):
+    """Up to which value of this column, between the last that reaches the goal and the first that does not."""
+    rows = sorted(rows, key=lambda r: r[key])
+    good = [r[key] for r in rows if r["lists/none"] >= LOADED]
+    bad = [r[key] for r in rows if r["lists/none"] < LOADED]
+    if not bad:
+        return "at all, up to %.3g" % good[-1]
+    return "up to %.3g, and not at %.3g" % (max(v for v in good if v < bad[0]), bad[0]) if good and good[0] < bad[0] else \
+        "at none: not at %.3g" % bad[0]
+
+
 def load(b):
-    w, rows = b.world("lists"), []
+    w, rows, seen = b.world("lists"), [], {}
+    runs = {"trace%d" % t: (t, KEEP if t > 1 else ()) for t in TRACES}
+    runs.update({"%d/s" % r: (1, ("-R", r)) for r in LOADED_RATES})
     w.set_origin(4, "--cpu")
     for n in BUSY:
-        say("%d busy processes beside the back-ends" % n)
-        b.warm(w)
-        made = burn(n, BACK)
+        names = list(runs) if n == BUSY[-1] else ["trace5", "2/s"]
+        say("%d busy processes beside the back-ends: %s" % (n, " ".join(names)))
+        made, todo = burn(n, BACK), []
+        for name in names:
+            trace, words = runs[name]
+            todo.append(lambda t=trace, k=words: b.measure(w, w.apps, t, 2, k, max(SLOW_S, b.seconds) if made else None))
+            todo.append(lambda t=trace, k=words: loaded(b, w, made, t, k))
         try:
-            slow = max(SLOW_S, b.seconds)
-            bare, l, same, few = b.rounds(lambda: b.measure(w, w.apps, 5, 2, KEEP, slow),
-                                          lambda: b.measure(w, w.proxies, 5, 2, KEEP),
-                                          lambda: b.measure(w, w.apps, 1, 2, ("-R", 2), slow),
-                                          lambda: b.measure(w, w.proxies, 1, 2, ("-R", 2)))
+            figures = b.rounds(*todo)
         finally:
             put_out(made)
+        seen = {name: figures[2 * i:2 * i + 2] for i, name in enumerate(names)}
+        bare, l = seen["trace5"]
+        same, few = seen["2/s"]
         rows.append({"busy": n, "none_replies": bare["replies"], "none_tps": bare["tps"], "lists_tps": l["tps"],
-                     "lists/none": l["tps"] / bare["tps"],
-                     "r_none_tps": same["tps"], "r_lists_tps": few["tps"], "r_lists/none": few["tps"] / same["tps"],
-                     "lists_hits": l["hits"], "none_updates_s": bare["updates_s"], "lists_updates_s": l["updates_s"],
-                     "r_lists_hits": few["hits"], "none_back_us": bare["back_us"], "lists_back_us": l["back_us"],
-                     "front_us": l["front_us"]})
+                     "lists/none": l["tps"] / bare["tps"], "r_none_tps": same["tps"], "r_lists_tps": few["tps"],
+                     "r_lists/none": few["tps"] / same["tps"], "lists_hits": l["hits"], "r_lists_hits": few["hits"]})
     w.set_origin(4)
     b.table("load", "trace 5, 2 readers, a page computes 4 ms; r_: 2 updates a second instead", rows)
-    b.ratio("trace 5, most busy processes: lists / no cache", l, bare, least=21.9)
-    b.ratio("2 updates a second, most busy processes: lists / no cache", few, same, least=21.9)
-    b.note("trace 5, most busy processes: with %.3g hits, and if they took no time, it would be %.3g" % (
-        l["hits"], 1 / max(1 - l["hits"], 1e-9)))
-    b.note("trace 5 makes %.0f updates a second with the cache, and %.0f without" % (
-        rows[-1]["lists_updates_s"], rows[-1]["none_updates_s"]))
+    table = [loaded_row(name, *seen[name]) for name in runs]
+    b.table("loaded", "%d busy processes beside the back-ends; permits: by its hits alone" % BUSY[-1], table,
+            list(table[0])[:10])
+    for name in runs:
+        b.ratio("%s, %d busy processes: lists / no cache" % (name, BUSY[-1]), *reversed(seen[name]), least=LOADED)
+    b.note("goal %g by trace, updates of 1000: it holds %s" % (LOADED, goal_holds(table[:len(TRACES)], "updates/1000")))
+    b.note("goal %g by updates a second that are done: it holds %s" % (
+        LOADED, goal_holds(table[len(TRACES):], "lists_updates_s")))
     b.plot("load")
 
 
@@ -423,7 +462,7 @@ PARTS = {
     "depends": (depends, ("lists", "all"), 12, 4, 10, 0),
     "clients": (clients, ("lists",), 14, 0, 5, 0),
     "origin": (origin, ("lists", "all"), 25, 0, 12, 0),
-    "load": (load, ("lists",), 16, 4, 2, 2 * len(BUSY)),
+    "load": (load, ("lists",), 28, 0, 2, 22),
     "size": (size, ("lists",), 5, 5, 7, 0),
     "hit": (hit, ("lists",), 4, 2, 0, 0),
     "tcp": (tcp, ("lists", "tcp"), 2, 2, 0, 0),

@@ -12,12 +12,14 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../etc/demo"))
-from cacheworld import Failed, World, until  # noqa: E402
+from cacheworld import Failed, World, http, until  # noqa: E402
 
 READERS = 16  # as in the paper: 14,000 replies a second of 1.2 ms
 TICKS = os.sysconf("SC_CLK_TCK")
 # What a run of clients and the start of an installation take besides, in s: for the time that is told at the begin.
 RUN_S, WORLD_S, RESTART_S = 0.7, 7, 2
+# Replies until as many pages are dropped as fetched: three for each of the pages. Under load it may take long.
+SETTLE_REPLIES, SETTLE_S = 4000, 6
 CPUS = sorted(os.sched_getaffinity(0))
 # The proxy and the clients; the application servers and the database. With one CPU all share it.
 FRONT, BACK = set(CPUS[(len(CPUS) + 1) // 2:]) or set(CPUS), set(CPUS[:(len(CPUS) + 1) // 2])
@@ -87,6 +89,16 @@ class BenchWorld(World):
         self.apart = apart
         for name, pids in self.tiers().items():
             place(pids, self.front if name == "front" else back)
+
+    def fills(self):
+        """Of all application servers, so far: fills that were begun, and those that were refused or failed, by why."""
+        begun, refused = 0, {}
+        for h in self.apps:
+            f = json.loads(http(h.api, "GET", "/v1/cache")[2])["fills"]
+            begun += f["begun"]
+            for why, n in list(f["refused"].items()) + list(f["failed"].items()):
+                refused[why] = refused.get(why, 0) + n
+        return begun, refused
 
     def restart(self, hosts):
         for h in hosts:
@@ -165,6 +177,7 @@ class Bench:
         n = r["replies"]
         hit, miss = r["latency"]["hit"], r["latency"]["miss"]
         r["us"] = (hit["mean_us"] * hit["n"] + miss["mean_us"] * miss["n"]) / n
+        r["miss_us"] = miss["mean_us"]
         r["hits"] /= n
         r["share"] = 1000 * r["updates"] / (n + r["updates"])
         r["cpu"] = {k: 1e6 * (cpu_of(v) - before[k]) / n for k, v in tiers.items()}
@@ -175,22 +188,31 @@ class Bench:
         """Until nearly all pages are stored, or those that trace 6 asks for most."""
         self.load(w, w.proxies, trace, 16, more=("-U", 0, "-n", replies))
 
-    def measure(self, w, hosts, trace=1, readers=READERS, more=(), seconds=None):
-        if hosts is w.proxies and w.lists:
-            self.warm(w, 6000, 6 if trace == 6 else 1)  # what the run before has dropped and made
+    def settle(self, w, trace, readers, more=()):
+        """The steady state: all pages are stored, then the updates of this run have dropped as many as are fetched."""
+        self.warm(w, 6000, 6 if trace == 6 else 1)  # what the run before has dropped and made
+        if trace > 1 or "-R" in more:
+            self.load(w, w.proxies, trace, readers, 4, tuple(more) + ("-n", SETTLE_REPLIES, "-T", SETTLE_S))
+
+    def measure(self, w, hosts, trace=1, readers=READERS, more=(), seconds=None, settle=True):
+        if settle and hosts is w.proxies and w.lists:
+            self.settle(w, trace, readers, more)
         r = self.load(w, hosts, trace, readers, 4, more, seconds)
         back = r["cpu"]["app"] + r["cpu"]["homes"] + r["cpu"]["db"]
-        return {"tps": r["tps"], "replies": r["replies"], "us": r["us"], "hits": r["hits"], "share": r["share"],
-                "updates_s": r["updates_s"],
+        return {"tps": r["tps"], "replies": r["replies"], "us": r["us"], "miss_us": r["miss_us"], "hits": r["hits"],
+                "share": r["share"], "updates_s": r["updates_s"],
                 "drops": (1 - r["hits"]) * r["replies"] / max(1, r["updates"]), "clients_us": r["cpu"]["clients"],
                 "front_us": r["cpu"]["front"], "back_us": back, "served_us": r["cpu"]["front"] + back}
 
     def needed(self, w, trace, more=()):
         """What the updates of a trace drop: misses of 1000 replies; those of them whose page shows nothing new since the
-        reply before it; of 1000 pages, those that an update changes and that are asked for again."""
-        self.warm(w, 6000)
+        reply before it; of 1000 pages, those that an update changes and that are asked for again; and fills of 1000
+        replies that were refused, by why."""
+        self.settle(w, trace, READERS, more)
         path = self.top + "/needed.log"
+        _, before = w.fills()
         r = self.load(w, w.proxies, trace, READERS, 4, ("-l", path) + tuple(more))
+        _, refused = w.fills()
         shown, misses, same = {}, 0, 0
         with open(path) as f:
             for line in f:
@@ -204,7 +226,8 @@ class Bench:
                 shown[page] = states
         os.unlink(path)
         return {"misses": 1000 * misses / r["replies"], "same": 1000 * same / r["replies"],
-                "dropped": 1000 * (misses - same) / max(1, r["updates"]) / r["pages"]}
+                "dropped": 1000 * (misses - same) / max(1, r["updates"]) / r["pages"],
+                "refused": {k: 1000 * (n - before.get(k, 0)) / r["replies"] for k, n in refused.items() if n > before.get(k, 0)}}
 
     def rounds(self, *runs, times=None):
         """runs: functions that measure one thing; in turns. For each, Figures of what it returned."""

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """breaks: can faults.py fail? One rule of src/cache/cache.h at a time is broken, and it must name a violation.
 
-usage: breaks.py BUILD [--seeds N] [--first N] [RULE...]
+usage: breaks.py BUILD [--seeds N] [--first N] [--part NAME] [RULE...]
 
 Rules of the step functions are broken by a build (BROKEN_..., src/cache/broken.h), those of an update's transaction by
 another check in SQL. Rare ones are not found here in the time of a test: tests/cache/broken.sh looks for all of them in
-virtual time. Exit: 0, or 1 when one of MUST was not found."""
+virtual time. --part: of faults.py (rounds). Exit: 0, or 1 when one of MUST was not found."""
 import argparse
 import os
 import re
@@ -25,7 +25,8 @@ SQL = {
     "ROW_KEY_SHARE": "FOR SHARE OF e, m|FOR SHARE OF e FOR KEY SHARE OF m",
     "EPOCH_KEY_SHARE": "FOR SHARE OF e, m|FOR KEY SHARE OF e FOR SHARE OF m",
 }
-VIOLATION = re.compile(r"\{'(stale|backwards|future|undone|torn)'.*|not within .*|hits do not come back.*|.*is not above.*")
+VIOLATION = re.compile(r"\{'(stale|backwards|future|undone|torn)'.*|not within .*|hits do not come back.*|.*is not above.*|"
+                       r".*show a page of the old database.*")
 
 
 def make(build, rule):
@@ -46,12 +47,12 @@ def make(build, rule):
     return top
 
 
-def look(build, rule, seeds):
+def look(build, rule, seeds, part):
     """(what was found, of how many runs, seconds); "": nothing."""
     top, more = (build, ["--break", SQL[rule]]) if rule in SQL else (make(build, rule), [])
     began = time.monotonic()
     for n, seed in enumerate(seeds, 1):
-        r = subprocess.run([sys.executable, HERE + "/faults.py", top, "--part", "rounds", "--seed", str(seed)] + more,
+        r = subprocess.run([sys.executable, HERE + "/faults.py", top, "--part", part, "--seed", str(seed)] + more,
                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         logs = re.search(r"/tmp/resex-faults-\w+", r.stdout)
         if logs:
@@ -70,10 +71,11 @@ def main():
     p.add_argument("rules", nargs="*")
     p.add_argument("--seeds", type=int, default=1)
     p.add_argument("--first", type=int, default=1)
+    p.add_argument("--part", default="rounds")
     o = p.parse_args()
     missed = []
     for rule in o.rules or MUST + MAY:
-        found, n, seconds = look(os.path.abspath(o.build), rule, range(o.first, o.first + o.seeds))
+        found, n, seconds = look(os.path.abspath(o.build), rule, range(o.first, o.first + o.seeds), o.part)
         print("%-22s %s in run %d, %.0f s%s" % (rule, "found" if found else "not found", n, seconds,
                                               ": " + found[:120] if found else ""), flush=True)
         if not found and rule in MUST:

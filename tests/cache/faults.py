@@ -6,8 +6,8 @@ usage: faults.py BUILD [--deep] [--seed N] [-j] [--only TEXT] [--each N] [--list
 
 Clients read and change pages without end, and each reply is checked; meanwhile faults are made: kinds.py has them. Their
 schedule hangs on the seed alone, which is printed. Then the faults end, and all must be well again within a bound.
---only: kinds with this text; --each: so many of each kind; --list prints the schedules; --part: rounds, writes or bounds
-alone. --state: what the rounds have shown is kept in FILE, and a later run with it goes on after them. Exit: 0, 1, or 77 when something is not there (1 when CI=true)."""
+--only: kinds with this text; --each: so many of each kind; --list prints the schedules; --part: rounds, writes, bounds or
+anew alone. --state: what the rounds have shown is kept in FILE, and a later run with it goes on after them. Exit: 0, 1, or 77 when something is not there (1 when CI=true)."""
 import argparse
 import collections
 import itertools
@@ -25,6 +25,7 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import check
 import kinds  # noqa: F401
+from anew import Anew
 from bounds import Bounds
 from hosts import Failed, FaultWorld, Lateness, Net, enter, http, until
 from kinds import KINDS, Hands, schedule, updates_of
@@ -348,6 +349,15 @@ class Test:
                 self.sum[k] += r[k]
             shutil.rmtree(b.w.top, ignore_errors=True)
 
+    def run_anew(self):
+        a = Anew(self, "tcp", True, FRESH_S, DETECT_S)
+        r, seen = a.run()
+        say("%s: %d replies (%d hits), %d updates, %d errors; %s" % (
+            a.name, r["replies"], r["hits"], r["updates"], r["errors"], ", ".join("%s %s" % row for row in seen.items())))
+        for k in ("replies", "hits", "updates") + RULES:
+            self.sum[k] += r[k]
+        shutil.rmtree(a.w.top, ignore_errors=True)
+
     def table(self):
         floor = 0 if self.o.only or self.o.each or self.o.rounds else 100 if self.o.deep else 3
         for k in KINDS:
@@ -416,6 +426,8 @@ def main():
             test.table()
         if o.part in ("", "bounds"):
             test.run_bounds()
+        if o.part in ("", "anew"):
+            test.run_anew()
         r = test.result()
     except Failed as e:
         keep = True

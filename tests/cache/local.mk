@@ -20,7 +20,7 @@ tests_cache_stall_so_SOURCES = tests/cache/stall.c
 tests_cache_stall_so_CFLAGS = -std=gnu11 $(OPT) $(WARN) -fPIC
 tests_cache_stall_so_LDFLAGS = -shared
 tests_cache_stall_so_LDADD =
-EXTRA_DIST += tests/cache/breaks.py tests/cache/bounds.py tests/cache/faults.py tests/cache/hosts.py \
+EXTRA_DIST += tests/cache/anew.py tests/cache/breaks.py tests/cache/bounds.py tests/cache/faults.py tests/cache/hosts.py \
 	tests/cache/kinds.py tests/cache/stall.py tests/cache/writes.py
 
 # resex-cached with one broken rule (src/cache/broken.h), for tests that must notice it.
