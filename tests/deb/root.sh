@@ -87,6 +87,8 @@ mount --bind "$1" "$1"
 mount -t proc proc "$1/proc"
 for dir in sys run dev; do mount -t tmpfs -o mode=755 tmpfs "$1/$dir"; done
 mkdir -p "$1/dev/shm" "$1/dev/pts" "$1/dev/xen" "$1/sys/fs/cgroup"
+mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$1/dev/pts"
+ln -s pts/ptmx "$1/dev/ptmx"
 for d in null zero full random urandom tty; do touch "$1/dev/$d"; mount --bind "/dev/$d" "$1/dev/$d"; done
 if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
 	mount -t cgroup2 cgroup2 "$1/sys/fs/cgroup"
