@@ -202,7 +202,8 @@ static inline void look(struct provider_rig *x)
 {
 	copy_sample(x, &x->cqc);
 	for (uint32_t i = 0; i < x->qps; i++)
-		copy_sample(x, &x->qp[i].sq);
+		if (x->qp[i].qp) /* else its buffer is freed */
+			copy_sample(x, &x->qp[i].sq);
 }
 
 static inline void post_n(struct provider_rig *x, struct rig_qp *q, const struct wanted *w, int n)
