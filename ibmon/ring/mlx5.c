@@ -391,7 +391,7 @@ static void sq_quiet(const struct ring_desc *d, const struct ring_mem *m, const 
 	const struct mlx5_sq *q = (const struct mlx5_sq *)state;
 
 	(void)d;
-	/* With requests in flight, each sample sees what was told, and for how long nothing was. */
+	/* With requests in flight, a sample looks what was told, and for how long nothing was. */
 	if (!q->opened || q->flying || q->posted != be32toh(q->posted_raw))
 		return;
 	quiet->at[0] = quiet->at[1] = &ring_db(m)[RING_MLX5_DB_POSTED];

@@ -294,7 +294,7 @@ static void check_truth(struct guest *g)
 	FUZZ_REQUIRE(t.lost == 0 && t.errors == 0);
 	FUZZ_REQUIRE(t.mtus_sent == g->want.sent && t.mtus_recv == g->want.recv);
 	FUZZ_REQUIRE(t.bytes_sent == g->want.bytes_sent && t.bytes_recv == g->want.bytes_recv);
-	FUZZ_REQUIRE(!(t.flags & ~SAMPLE_HISTORY));
+	FUZZ_REQUIRE(!(t.flags & ~(uint32_t)SAMPLE_HISTORY));
 }
 
 /* The ring is withdrawn, and comes back in the same memory. */

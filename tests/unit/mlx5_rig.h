@@ -53,7 +53,7 @@ static inline struct ibv_ah *address(struct provider_rig *x)
 	return ah;
 }
 
-/* --- posting ------------------------------------------------------------------------- */
+/* --- posting ----------------------------------------------------------- */
 
 struct wanted {
 	enum ibv_wr_opcode opcode;
@@ -193,7 +193,7 @@ static inline void finish(struct provider_rig *x, uint64_t *newest)
 	ibv_destroy_ah(ah);
 }
 
-/* --- completions -------------------------------------------------------------------- */
+/* --- completions ------------------------------------------------------- */
 
 static const struct wanted write_3 = { IBV_WR_RDMA_WRITE, { 3000 }, 1, IBV_SEND_SIGNALED };
 static const struct wanted quiet_3 = { IBV_WR_RDMA_WRITE, { 3000 }, 1, 0 };
@@ -202,7 +202,8 @@ static inline void look(struct provider_rig *x)
 {
 	copy_sample(x, &x->cqc);
 	for (uint32_t i = 0; i < x->qps; i++)
-		copy_sample(x, &x->qp[i].sq);
+		if (x->qp[i].qp) /* else its buffer is freed */
+			copy_sample(x, &x->qp[i].sq);
 }
 
 static inline void post_n(struct provider_rig *x, struct rig_qp *q, const struct wanted *w, int n)

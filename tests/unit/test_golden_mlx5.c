@@ -10,7 +10,7 @@
 #include "tests/unit/mlx5_rig.h"
 #include "tests/unit/unit.h"
 
-/* --- tests ----------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------- */
 
 #define SAME(ours, theirs, field) assert_int_equal(ours, offsetof(theirs, field))
 
@@ -183,7 +183,7 @@ TEST(golden__random_work__is_counted_exactly)
 	run_random(&p, 1, 128);
 }
 
-/* --- completions ------------------------------------------------------------------------- */
+/* --- completions ------------------------------------------------------- */
 
 TEST(golden__posted_and_not_completed__is_backlog)
 {

@@ -6,7 +6,7 @@
 #include "tests/unit/mlx5_rig.h"
 #include "tests/unit/unit.h"
 
-/* --- laps ------------------------------------------------------------------ */
+/* --- laps -------------------------------------------------------------- */
 
 /* n requests that are completed and polled, and not looked at. */
 static void pass_by(struct provider_rig *x, struct rig_qp *q, const struct wanted *w, int n,
@@ -112,7 +112,7 @@ TEST(golden__mapped_late__begins_with_history)
 	rig_close(x);
 }
 
-/* --- ibv_wr_* -------------------------------------------------------------- */
+/* --- ibv_wr_* ---------------------------------------------------------- */
 
 TEST(golden__new_interface__is_counted_exactly)
 {
@@ -162,7 +162,7 @@ TEST(golden__new_interface__is_counted_exactly)
 	rig_close(x);
 }
 
-/* --- forged ---------------------------------------------------------------- */
+/* --- forged ------------------------------------------------------------ */
 
 /*
  * The ring as it was, then as it is with one byte that is another: whatever comes of it, it is

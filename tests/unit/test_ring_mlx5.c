@@ -162,7 +162,7 @@ static void assert_fault(struct rig *x, struct queue *q, enum ring_fault why)
 	done(x);
 }
 
-/* --- opening ------------------------------------------------------------------------------- */
+/* --- opening ----------------------------------------------------------- */
 
 TEST(open__what_is_not_such_a_queue__is_refused)
 {
@@ -201,7 +201,7 @@ TEST(open__what_is_not_such_a_queue__is_refused)
 	}
 }
 
-/* --- what a request costs --------------------------------------------------------------------- */
+/* --- what a request costs ---------------------------------------------- */
 
 TEST(cost__datagram_above_the_mtu__is_one_mtu)
 {
@@ -268,7 +268,7 @@ TEST(cost__requests_of_one_form__are_told_apart)
 	done(x);
 }
 
-/* --- forged requests ------------------------------------------------------------------------- */
+/* --- forged requests --------------------------------------------------- */
 
 TEST(forged__request_that_no_adapter_accepts__is_entry)
 {
@@ -325,7 +325,7 @@ TEST(forged__requests_are_not_there__is_header)
 	}
 }
 
-/* --- laps ---------- */
+/* --- laps -------------------------------------------------------------- */
 
 TEST(lapped__hole_in_the_ring__reading_begins_after_it)
 {
@@ -387,7 +387,7 @@ TEST(noted__overwritten__is_completed)
 	done(x);
 }
 
-/* --- RESET ---------- */
+/* --- RESET ------------------------------------------------------------- */
 
 /* Far ahead: an old completion, compared as a number, would be of the new ones, or not. */
 TEST(reset__from_high_indices__forgets_what_was_told)
@@ -409,7 +409,7 @@ TEST(reset__from_high_indices__forgets_what_was_told)
 	done(x);
 }
 
-/* --- completions ---------- */
+/* --- completions ------------------------------------------------------- */
 
 /* A copy that libmlx5 moved when it compacted the queue. */
 TEST(told__an_older_completion_again__changes_nothing)
@@ -556,7 +556,7 @@ TEST(completions__forged__are_faults)
 	}
 }
 
-/* --- ops ---------- */
+/* --- ops --------------------------------------------------------------- */
 
 TEST(quiet__until_something_is_posted__and_never_with_work_in_flight)
 {
