@@ -368,5 +368,5 @@ RIG_TEST(man_page__its_examples_are_good)
 	take(c, CLUSTER_APP, ex.text[0]);
 	assert_string_equal(c->socket_group, "shop");
 	take(c, CLUSTER_PROXY, ex.text[1]);
-	assert_string_equal(c->ring_group, "vcache");
+	assert_string_equal(c->ring_group, "varnish");
 }
