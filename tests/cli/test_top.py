@@ -190,7 +190,8 @@ def batch(resex, fake, has_screen):
     for replies_of, printed in ((listed(guest(1, evil, 1)), "e?[2J?31m??end"), (evil, "end")):
         rounds = iter([listed(guest(1, "web", 1)), replies_of])
         fake.replies["list"] = lambda p, rounds=rounds: next(rounds)
-        r = subprocess.run([*resex, "top", "-b", "-n", "2", "-d", "0.1"], capture_output=True, timeout=LIMIT)
+        r = subprocess.run([*resex, "top", "-b", "-n", "2", "-d", "0.1"], capture_output=True, timeout=LIMIT,
+                           env={**os.environ, "COLUMNS": "200"})
         text = r.stdout.decode() + r.stderr.decode()
         check(printed in text and not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text), "-b of hostile texts", r)
     fake.replies = replies()
