@@ -316,7 +316,7 @@ TEST(forged__requests_are_not_there__is_header)
 		post_write(x, 1000);
 		post_write(x, 1000);
 		if (i < 2)
-			put_be32(x->sq.mem + 64, heads[i] + (i == 0) * 0x100);
+			put_be32(x->sq.mem + 64, heads[i] + (i == 0 ? 0x100u : 0));
 		else if (i == 2)
 			put_be32(x->sq.mem + 64 + 4, (QPN + 1) << 8 | 3);
 		else
