@@ -8,8 +8,8 @@
  * All that is needed of an entry is in its last 8 bytes, which are read at once: queue pair, index
  * of the request, opcode and owner. Its byte count is not valid for requests that send.
  *
- * Work is counted on the send queues (mlx5.c), which are told. Entries in a compressed form have no
- * counters: such a queue is refused.
+ * This file notifies the send queues of completions; they count the work (mlx5.c). Entries in a
+ * compressed form have no counters: a queue with such entries is refused.
  */
 #include <errno.h>
 #include <string.h>

@@ -132,7 +132,7 @@ struct ring_peers {
 /* Of n rings, those that need to be told; NULL: none does, or no memory. free() it. */
 struct ring_peers *ring_peers_new(struct ring *const *ring, uint32_t n);
 
-/* As ring_sample; what a completion queue says is told the peers, which may be NULL. */
+/* As ring_sample. A completion queue notifies those send queues among peers (or NULL). */
 int ring_sample_among(struct ring *r, const struct ring_peers *peers, int64_t elapsed_ns,
 		      struct sample *out);
 

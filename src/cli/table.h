@@ -36,10 +36,10 @@ void table_tame(json_t *v);
 void table_print(FILE *f, const json_t *rows, const struct column *cols);
 
 /*
- * Print the rows within width columns of the terminal. rank has a number for each column. Where
- * there is no room, the column with the highest number is left out first. A column with 0 stays. If
- * the rest is still too wide, texts of the first column are cut, to TABLE_NAME_MIN or more, and a
- * cut text ends with '+'.
+ * Print the rows within width columns of the terminal. rank has a number for each column. If the
+ * rows do not fit, columns are left out, the highest rank first; rank 0 is never left out. If the
+ * rest is still too wide, texts of the first column are cut, to TABLE_NAME_MIN or more, and a cut
+ * text ends with '+'.
  */
 enum { TABLE_NAME_MIN = 8 };
 void table_print_fit(FILE *f, const json_t *rows, const struct column *cols, const int *rank,

@@ -119,9 +119,9 @@ int conf_bind(const struct conf_doc *d, const char *path, const json_t *obj,
 	      struct conf_error *e);
 
 /*
- * The value v of k, whose name and offset do not matter, outside of a document. 0, or -ERANGE: it
- * is not within min..max, or -EINVAL: it is no value of that type. Then want is a sentence with
- * what k takes, as conf_bind() says it.
+ * Read v as a value of k, outside of a document; name and offset of k are not used. Returns 0,
+ * -ERANGE (not within min..max) or -EINVAL (not of k's type). On an error want is a sentence that
+ * says what k takes, as in conf_bind().
  */
 int conf_number(const struct conf_key *k, const json_t *v, uint64_t *out, char *want, size_t size);
 /* The type of numbers that are counted in unit: ns, bytes, permille, mpct; of others CONF_UINT. */

@@ -168,7 +168,7 @@ static uint32_t put_data(struct guest *g, uint32_t n, uint32_t count, struct byt
 	return n;
 }
 
-/* False: there is no room for the longest, of 4 blocks. */
+/* Returns false when the ring has no room for the longest request (4 blocks). */
 static bool build(struct guest *g, struct bytes *in, struct wqe_truth *w)
 {
 	static const uint8_t opcodes[] = { OP_SEND_5, OP_WRITE_5, OP_READ_5, OP_FADD_5, OP_UMR_5 };

@@ -269,7 +269,7 @@ TEST(golden__failed_and_flushed__are_errors)
 	rig_close(x);
 }
 
-/* After a failure, too: what is posted then is no error. */
+/* Also after a failure: work that is posted after RESET counts as no error. */
 TEST(golden__reset__begins_anew)
 {
 	uint64_t newest[RIG_QPS] = { 0 };

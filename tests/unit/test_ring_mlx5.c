@@ -368,7 +368,7 @@ TEST(lapped__with_requests_noted__counts_them_too)
 	done(x);
 }
 
-/* No completion is told, and their place is used again. */
+/* The send queue gets no notice of completions, and new requests overwrite the old ones. */
 TEST(noted__overwritten__is_completed)
 {
 	struct rig *x = start();
