@@ -6,16 +6,19 @@
 #include "ibmon/registry.h"
 #include "ibmon/ring/ring_priv.h"
 
-/* Rings ahead of the one that is read: a line comes from memory in about the time of so many. */
-enum { AHEAD_QUIET = 8, AHEAD_OWN = 5, AHEAD_WORK = 3, AHEAD_REST = 1 };
+/*
+ * Rings ahead of the one that is read. What comes from memory early waits in the second-level cache
+ * (see ring_prefetch_line), which has room for the lines of so many.
+ */
+enum { AHEAD_QUIET = 16, AHEAD_OWN = 14, AHEAD_WORK = 12, AHEAD_REST = 8 };
 
-/* Guests without rings that are passed over to find the ring ahead. */
-enum { SKIP_GUESTS = 8 };
+/* Guests that are passed over to find the ring ahead: enough where each guest has one ring. */
+enum { SKIP_GUESTS = AHEAD_QUIET };
 
-/* How far ahead guests are that rest: as AHEAD_QUIET, of whose rings a seventh is looked at. */
-enum { AHEAD_GUESTS = 8, AHEAD_RESTED = 7 * AHEAD_QUIET };
+/* How far ahead guests are that rest; a seventh of their rings is looked at. */
+enum { AHEAD_GUESTS = 12, AHEAD_RESTED = 56 };
 
-/* A CPU keeps only so many lines on their way: those of a whole guest at once are too many. */
+/* A guest may have too many lines to bring them all at once: so this is by rings, not by guests. */
 static struct scan_place place_ahead(const struct scan_guest *g, uint32_t n)
 {
 	uint32_t skip = SKIP_GUESTS;
@@ -61,6 +64,9 @@ void scan_before(struct scan_guest *g, const struct scan_guest *after)
 	g->after = after;
 	g->ahead = guest_ahead(g);
 	g->quiet = place_ahead(g, AHEAD_QUIET);
+	g->own = place_ahead(g, AHEAD_OWN);
+	g->work = place_ahead(g, AHEAD_WORK);
+	g->rest = place_ahead(g, AHEAD_REST);
 }
 
 /*
@@ -134,9 +140,9 @@ static inline struct ahead ahead_of(const struct scan_guest *g, uint32_t i)
 			   .works = is_working(g) };
 
 	if (a.works) {
-		a.own = place_ahead(g, i + AHEAD_OWN);
-		a.work = place_ahead(g, i + AHEAD_WORK);
-		a.rest = place_ahead(g, i + AHEAD_REST);
+		a.own = i ? place_ahead(g, i + AHEAD_OWN) : g->own;
+		a.work = i ? place_ahead(g, i + AHEAD_WORK) : g->work;
+		a.rest = i ? place_ahead(g, i + AHEAD_REST) : g->rest;
 	}
 	return a;
 }
@@ -177,10 +183,7 @@ static inline void prefetch_rested(const struct scan_guest *g, int64_t elapsed_n
 	}
 }
 
-/*
- * Its first line, and the next sample where there is likely to be one. Of a guest's pages only the
- * first is worth it: the lines of the others come while that one is read.
- */
+/* Its first line, and the next sample where there is likely to be one. */
 static inline void prefetch_latency(const struct latency_page *l)
 {
 	ring_prefetch_line(l->page);
@@ -193,8 +196,10 @@ static inline void prefetch_guests(const struct scan_guest *g, const struct scan
 {
 	for (; g && g != end; g = g->after) {
 		ring_prefetch_line(g->registry);
-		if (g->latencies)
-			prefetch_latency(g->latency[0]);
+		/* The lines of pages without news come while the first is read. */
+		for (uint32_t i = 0; i < g->latencies; i++)
+			if (!i || g->latency[i]->moves)
+				prefetch_latency(g->latency[i]);
 		if (g->resting)
 			prefetch_rested(g, elapsed_ns);
 	}

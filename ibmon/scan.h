@@ -45,20 +45,22 @@ struct scan_place {
 };
 
 struct scan_guest {
-	uint32_t slot;
-	uint32_t rings;
-	/* The sampler's, and at first 0. */
+	/* What the scan of a guest without rings reads is one cache line. */
+	const volatile void *registry;	/* NULL: not attached */
 	const struct scan_guest *after; /* in the set in use, the guest scanned next; NULL: none */
 	const struct scan_guest *ahead; /* one some guests after it; NULL: none */
-	struct scan_place quiet;	/* what the scan of its first ring brings into the cache */
-	uint32_t next;			/* the ring at which the next look at rested rings begins */
-	uint32_t working;		/* rings in whose last sample work was found */
-	uint32_t resting;		/* rings that are rested */
-	int64_t time_ns;		/* of all scans */
-	int64_t carry_ns;		/* time x rings that no look was spent on yet */
-	const volatile void *registry;	/* NULL: not attached */
-	uint32_t generation;		/* of the walk that found the rings */
+	int64_t time_ns;		/* of all scans: the sampler's, and at first 0 */
+	uint32_t slot;
+	uint32_t rings;
+	uint32_t generation; /* of the walk that found the rings */
 	uint32_t latencies;
+	/* The sampler's up to rest, and at first 0. */
+	uint32_t next;	  /* the ring at which the next look at rested rings begins */
+	uint32_t working; /* rings in whose last sample work was found */
+	uint32_t resting; /* rings that are rested */
+	int64_t carry_ns; /* time x rings that no look was spent on yet */
+	/* What the scan of its first ring brings into the cache. */
+	struct scan_place quiet, own, work, rest;
 	struct latency_page *latency[GUEST_LATENCIES_MAX];
 	const volatile void *load; /* NULL: none */
 	struct ring_peers *peers;  /* of the rings; NULL: none is told anything */

@@ -10,10 +10,15 @@
 
 #include "ibmon/ring/ring.h"
 
-/* GCC takes a function that only prefetches for one without effect, and drops its calls. */
+/*
+ * Bring the line from memory into the second-level cache. A line that is to come into the first
+ * holds one of the few fill buffers (10 to 16 a core) until it has come: with prefetches of that
+ * kind a tick of busy rings took 10 to 20 % longer. GCC takes a function that only prefetches for
+ * one without effect, and drops its calls: hence the empty asm.
+ */
 static inline void ring_prefetch_line(const volatile void *at)
 {
-	__builtin_prefetch((const void *)at);
+	__builtin_prefetch((const void *)at, 0, 2);
 	__asm__ volatile("");
 }
 

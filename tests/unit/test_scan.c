@@ -450,20 +450,26 @@ RIG_TEST(scan__guests_without_rings__are_passed_over)
 	assert_int_equal(x->u.wrs, 2);
 }
 
-/* What is brought into the cache: a CPU keeps only so many lines on their way. */
-RIG_TEST(scan__guest_ahead__is_eight_guests_or_56_rings_on)
+/* What is brought into the cache: it has room for only so many lines that wait there. */
+RIG_TEST(scan__guest_ahead__is_twelve_guests_or_56_rings_on)
 {
 	struct fixture *x = *state;
-	struct scan_guest *one = calloc(12, sizeof(*one));
+	struct scan_guest *one = calloc(17, sizeof(*one));
 	struct scan_guest *many = calloc(1, sizeof(*many) + 56 * sizeof(many->ring[0]));
 
-	for (int i = 11; i >= 0; i--) {
+	for (int i = 16; i >= 0; i--) {
 		one[i].rings = 1;
-		scan_before(&one[i], i < 11 ? &one[i + 1] : NULL);
+		scan_before(&one[i], i < 16 ? &one[i + 1] : NULL);
 	}
-	assert_ptr_equal(one[0].ahead, &one[8]);
-	assert_ptr_equal(one[3].ahead, &one[11]);
-	assert_null(one[4].ahead);
+	assert_ptr_equal(one[0].ahead, &one[12]);
+	assert_ptr_equal(one[4].ahead, &one[16]);
+	assert_null(one[5].ahead);
+	/* One ring each: the rings ahead are those of other guests. */
+	assert_ptr_equal(one[0].quiet.g, &one[16]);
+	assert_ptr_equal(one[0].own.g, &one[14]);
+	assert_ptr_equal(one[0].work.g, &one[12]);
+	assert_ptr_equal(one[0].rest.g, &one[8]);
+	assert_null(one[1].quiet.g);
 	many->rings = 56;
 	scan_before(many, &one[0]);
 	assert_ptr_equal(many->ahead, &one[0]);
