@@ -3,6 +3,7 @@
  * event_log: events as text, for resex events and the log. All files of src/guests and the cluster
  * add to it; the control server reads it.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,25 +13,60 @@
 /* Of all events in the journal; the field EVENT tells their kinds apart. man resexd(8) has it. */
 #define MESSAGE_ID "b81500cadc3b4728bd8dacc7e83c3d40"
 
-/* Frequent events go to the log at level debug only. */
-static bool is_routine(const char *kind)
+/* A flood of one sort must not drive out events of another: each sort has its own log. */
+enum sort {
+	RARE,
+	ROUTINE, /* frequent: they go to the log at level debug only */
+	FOREIGN, /* other hosts, or any program that reaches this one, can cause them at any rate */
+};
+
+static const struct {
+	const char *kind;
+	enum sort sort;
+} kinds[] = {
+	{ "agent-back" },      { "agent-silent" },    { "agreement", FOREIGN },
+	{ "alarm", FOREIGN },  { "balance" },	      { "cap", ROUTINE },
+	{ "cap-failed" },      { "counter" },	      { "divergence" },
+	{ "divergence-end" },  { "empty", ROUTINE },  { "explain" },
+	{ "guest-gone" },      { "guest-new" },	      { "guest-set" },
+	{ "host", FOREIGN },   { "host-late" },	      { "late", ROUTINE },
+	{ "members" },	       { "missed-qps" },      { "operator-cap" },
+	{ "operator-pool" },   { "operator-weight" }, { "own-cap" },
+	{ "pause" },	       { "policy" },	      { "reconf" },
+	{ "registry" },	       { "release" },	      { "reload" },
+	{ "resume" },	       { "ring-forged" },     { "unheard" },
+	{ "unpublished-qps" },
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+const char *guests_event_kind(size_t i)
 {
-	return !strcmp(kind, "cap") || !strcmp(kind, "empty") || !strcmp(kind, "late");
+	return i < KINDS ? kinds[i].kind : NULL;
 }
 
-/* A flood of one sort must not drive out events of another: each has its own log. */
-static struct event_log *log_of(struct guests *gs, const char *kind)
+static enum sort sort_of(const char *kind)
 {
-	/* Other hosts, or any program that reaches this one, can cause these at any rate. */
-	if (!strcmp(kind, "alarm") || !strcmp(kind, "host") || !strcmp(kind, "agreement"))
+	size_t i = 0;
+
+	while (i < KINDS && strcmp(kinds[i].kind, kind) != 0)
+		i++;
+	assert(i < KINDS); /* "resex events --kind" knows those of the table */
+	return i < KINDS ? kinds[i].sort : RARE;
+}
+
+static struct event_log *log_of(struct guests *gs, enum sort sort)
+{
+	if (sort == FOREIGN)
 		return &gs->foreign;
-	return is_routine(kind) ? &gs->routine : &gs->rare;
+	return sort == ROUTINE ? &gs->routine : &gs->rare;
 }
 
 void guests_event(struct guests *gs, int64_t wall_ns, const char *guest, const char *kind,
 		  const char *fmt, ...)
 {
-	struct event_log *l = log_of(gs, kind);
+	const enum sort sort = sort_of(kind);
+	struct event_log *l = log_of(gs, sort);
 	struct event_text *e = &l->event[l->n++ % GUESTS_EVENTS];
 	va_list ap;
 
@@ -41,7 +77,7 @@ void guests_event(struct guests *gs, int64_t wall_ns, const char *guest, const c
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
-	log_event(gs->log, is_routine(kind) ? LOG_LVL_DEBUG : LOG_LVL_INFO,
+	log_event(gs->log, sort == ROUTINE ? LOG_LVL_DEBUG : LOG_LVL_INFO,
 		  &(struct log_fields){ e->kind, e->guest, MESSAGE_ID }, e->text);
 }
 

@@ -233,6 +233,8 @@ struct event_text {
 
 /* The oldest that is kept with a number above id, or NULL. */
 const struct event_text *guests_event_after(const struct guests *gs, uint64_t id);
+/* The kinds of events there are, in the order of their names; NULL after the last. */
+const char *guests_event_kind(size_t i);
 void guests_event(struct guests *gs, int64_t wall_ns, const char *guest, const char *kind,
 		  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 

@@ -496,7 +496,7 @@ WITH_RIG(events__more_than_are_kept__numbers_have_no_gaps)
 	struct guests_rig *g = *state;
 
 	for (int i = 0; i < 3 * GUESTS_EVENTS; i++)
-		guests_event(g->gs, WALL, "x", "kind", "number %d", i);
+		guests_event(g->gs, WALL, "x", "registry", "number %d", i);
 	assert_int_equal(g->gs->events, 3 * GUESTS_EVENTS);
 	for (uint64_t id = 2 * GUESTS_EVENTS; id < 3 * GUESTS_EVENTS; id++)
 		assert_int_equal(guests_event_after(g->gs, id)->id, id + 1);
