@@ -239,7 +239,7 @@ python3 "$top/tests/fuzz/seeds.py" "$out/seeds"
 
 wanted=
 for name in $names; do
-	[ -n "$(row "$name" 1)" ] || { echo "fuzz: there is no target $name" >&2; exit 1; }
+	[ -n "$(row "$name" 1)" ] || { echo "fuzz: there is no target $name: see ./dev fuzz --list" >&2; exit 1; }
 	! plant "$name" || wanted="$wanted real/$name plant/$name"
 done
 # shellcheck disable=SC2086
