@@ -60,7 +60,7 @@ def complete(text):
     if text.endswith("\\"):
         return False
     r = subprocess.run(["bash", "-n", "-c", text], stderr=subprocess.PIPE, text=True)
-    return "unexpected EOF" not in r.stderr and "unexpected end of file" not in r.stderr
+    return not re.search("unexpected EOF|unexpected end of file|here-document", r.stderr)
 
 
 def commands(lines, first, plain):
@@ -179,8 +179,8 @@ def as_printed(printed):
     """Of the lines below a command in the page: a pattern for what is printed."""
     lines = []
     for text in printed:
-        words = ["" if w == "..." else re.sub(r"[0-9]+", "[0-9]+", re.escape(w)) for w in text.split()]
-        lines.append(r"\s+".join(w for w in words if w) + (".*" if "" in words else r"\s*$"))
+        words = [w if w == "..." else re.sub(r"[0-9]+", "[0-9]+", re.escape(w)) for w in text.split()]
+        lines.append(re.sub(r"(\\s[+*])?\.\.\.(\\s[+*])?", ".*", r"\s+".join(words) + r"\s*$"))
     return [r"^\s*" + text for text, p in zip(lines, printed) if p.strip()]
 
 
