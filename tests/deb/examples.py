@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """examples: the examples of the pages, read from their sources, and run in the root that examples.sh has made.
 
-	examples.py TOP			say what is wrong between pages and examples.rows
+	examples.py TOP [PAGE]...	say what is wrong between pages and examples.rows, and which PAGE is none
 	examples.py TOP --list		print each example, with its row
 	examples.py TOP --run DIR INIT [PAGE]...	run them: DIR is the root, INIT its first process
 
@@ -351,10 +351,28 @@ def rendered_wrong(runner, found):
                 yield "%s:%d: man shows it otherwise: %s" % (d.page, d.line + n, text)
 
 
-def main(top, verb="", root="", init="", *pages):
-    top = os.path.abspath(top)
+def arguments(words):
+    """TOP, the verb, the root, its first process, pages; it refuses others."""
+    verb = words[1] if len(words) > 1 and words[1][:1] == "-" else ""
+    least = {"": 1, "--list": 2, "--run": 4}
+    if verb not in least:
+        sys.exit("examples.py: there is no \"%s\": say --list, --run, or pages" % verb)
+    if len(words) < least[verb]:
+        sys.exit("examples.py: %s is missing; ./dev examples runs them; the forms are:%s" %
+                 ("TOP, the folder of the sources," if not words else "the root, or its first process,", __doc__.split("\n\n")[1].join(("\n", ""))))
+    if not os.path.isfile(os.path.join(words[0], "man/resex.1")):
+        sys.exit("examples.py: %s has no man/resex.1: TOP is the folder of the sources" % words[0])
+    root, init = words[2:4] if verb == "--run" else ("", "")
+    return os.path.abspath(words[0]), verb, root, init, words[least[verb]:]
+
+
+def main(*words):
+    top, verb, root, init, pages = arguments(words)
     found, rows = list(displays(top)), read_rows(os.path.join(os.path.dirname(os.path.abspath(__file__)), "examples.rows"))
     wrong = assign(found, rows)
+    for page in pages:
+        if page not in {d.page for d in found}:
+            sys.exit("examples.py: no page %s has examples: say one of %s" % (page, " ".join(sorted({d.page for d in found}))))
     if verb == "--list":
         for d in found:
             for what, r in [(d.row.key[1:], d.row)] if d.row else [(c.text.split("\n")[0], c.row) for c in d.commands]:
@@ -365,6 +383,8 @@ def main(top, verb="", root="", init="", *pages):
     for w in wrong:
         print("FAIL " + w)
     if verb != "--run":
+        if not verb:
+            print("examples: %d rows, %d wrong; ./dev examples runs them" % (len(rows), len(wrong)))
         return bool(wrong)
     runner = Runner(top, root, init)
     runner.failed = len(wrong)
