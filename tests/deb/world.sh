@@ -227,7 +227,7 @@ cached_hosts() {
 		OPTIONS="--uid=resex-cached" stays "$host" resex-cached -c "$world/$host/cached.json"
 	done
 	ln -sfn $world/front1/ring.sock /run/resex-cached/ring.sock
-	wait_for 30 sh -c 'resex-peek -c /etc/resex/cluster.json | grep -q "^app1 .* beats"'
+	wait_for 30 sh -c 'runuser -u resex-cached -- resex-peek -c /etc/resex/cluster.json | grep -q "^app1 .* beats"'
 }
 
 # The hosts of cluster.json(5), where pages of a shop are cached.
@@ -259,9 +259,10 @@ set_up_auction() {
 	cached_hosts auction
 }
 
-# The same, when the auction runs.
+# The same, when the auction runs. What is of the sources alone is in the folder.
 set_up_served() {
 	local n
+	cp -a /srv/sources/. "$2"
 	set_up_auction
 	(cd $docs && resex-auction -d "host=db dbname=auction user=owner" --init --schema auction.sql --guard auction-guard.sql)
 	stays auction1 resex-auction -d "host=db dbname=auction user=reader" -l 10.0.0.1:8080
@@ -343,7 +344,7 @@ by_policy() { resex policy-check "$1"; }
 
 by_scenario() { resexd --hv sim --scenario "$1" | jq -e '.guests | length > 0'; }
 
-by_cached() { resex-cached -c "$1" -H "$2" --check; }
+by_cached() { runuser -u resex-cached -- resex-cached -c "$1" -H "$2" --check; }
 
 by_haproxy() { haproxy -c -f "$1"; }
 
