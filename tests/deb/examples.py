@@ -213,7 +213,21 @@ class Runner:
             self.inside("systemd-run", "-q", "--collect", "--wait", "--pipe", "--unit=" + name, "-E", "TERM=xterm", "-E", "LC_ALL=C.UTF-8",
                         "-E", "PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin", "-p", "LimitMEMLOCK=infinity", "-p", "TimeoutStopSec=10",
                         "--working-directory=" + self.dir, *who, "bash", "/run-example/" + name),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+    def end(self, p, name, last, seconds):
+        """Wait for a unit whose last command is this; kill it when it takes longer. systemd-run sometimes misses its end."""
+        by = time.monotonic() + seconds
+        while p.poll() is None and time.monotonic() < by:
+            try:
+                p.wait(2)
+            except subprocess.TimeoutExpired:
+                if self.out(last.n, "rc"):
+                    by = 0
+        if p.poll() is None:
+            self.do("systemctl", "kill", "-s", "KILL", name)
+            p.kill()
+            p.wait()
 
     def out(self, n, kind="out"):
         try:
@@ -275,27 +289,19 @@ class Runner:
                 self.await_print(p, g[0])
                 stay.append((name, p, g[0]))
             else:
-                try:
-                    p.communicate(timeout=600)
-                except subprocess.TimeoutExpired:
-                    self.do("systemctl", "kill", "-s", "KILL", name)
-                    p.communicate()
+                self.end(p, name, g[-1], 600)
         for name, p, c in reversed(stay):
             if p.poll() is not None:
                 c.ended = True
             self.do("systemctl", "kill", "-s", "INT", name)
-            try:
-                p.communicate(timeout=20)
-            except subprocess.TimeoutExpired:
-                self.do("systemctl", "kill", "-s", "KILL", name)
-                p.communicate()
+            self.end(p, name, c, 20)
         for c in todo:
             self.tell(d, c.text, self.judge(c))
 
     def wrapped(self, c):
         text = c.text
         if "types" in c.row.what:
-            keys = "".join("sleep 1.5; printf '%s'; " % k for k in c.row.one("types").split())
+            keys = "".join("sleep 1.5; printf '%%b' '%s'; " % k for k in c.row.one("types").split())
             text = "(%s sleep 3) | script -qec 'stty rows 24 cols 80; %s' /dev/null" % (keys, text)
         if "stays" in c.row.what:
             text = "trap : INT\n" + text

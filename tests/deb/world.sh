@@ -23,7 +23,7 @@ down() {
 	systemctl stop 'world-*' resexd resex-cached varnish haproxy 2>/dev/null || true
 	systemctl reset-failed 2>/dev/null || true
 	rm -rf /etc/resex $world /var/lib/resex /var/lib/resex-cached /etc/systemd/system/*.service.d /usr/local/sbin/resexd \
-		/run/resex /etc/varnish/resex.vcl /etc/varnish/static.vcl /tmp/auction.db* /tmp/pages /tmp/figures
+		/run/resex /etc/varnish/resex.vcl /etc/varnish/static.vcl /tmp/auction.db* /tmp/pages /tmp/figures /var/log/haproxy.log
 	cp -a /srv/as-installed/resex /etc/resex
 	cp -a /srv/as-installed/default.vcl /etc/varnish/
 	cp -a /srv/as-installed/haproxy.cfg /etc/haproxy/
@@ -295,6 +295,11 @@ set_up_debs() {
 	dpkg -r resexd resex resex-agent
 }
 
+# The log of a real HAProxy.
+set_up_log() {
+	install -m 644 /srv/sources/tests/cli/httplog.txt /var/log/haproxy.log
+}
+
 # Files of the pages that others name.
 set_up_files() {
 	cp /etc/resex/resexd.json $docs/scenarios/paper.json "$2"
@@ -329,12 +334,14 @@ by_cluster() {
 	checked_cluster "$1"
 }
 
-# A part of cluster.json: in one with two hosts.
+# A part of cluster.json: in one with two hosts. FILE KEY: a part of the object KEY in it. "..." ends a list.
 by_part_of_cluster() {
 	{
 		echo '{ "cluster": "prod", "transport": "tcp", "key_file": "/etc/resex/cluster.key", "hosts": ['
 		echo '{ "name": "xen1", "number": 1, "address": "10.0.0.1" }, { "name": "xen2", "number": 2, "address": "10.0.0.2" } ],'
-		sed 's/^ *\.\.\. *]/]/' "$1"
+		[ $# = 1 ] || echo "\"$2\": {"
+		sed -z 's/,[[:space:]]*\.\.\. *]/ ]/' "$1"
+		[ $# = 1 ] || echo '}'
 		echo '}'
 	} >/tmp/whole.json
 	checked_cluster /tmp/whole.json
