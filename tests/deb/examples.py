@@ -47,12 +47,16 @@ class Row:
         for word in words.split(" ; "):
             verb, _, rest = word.strip().partition(" ")
             self.what.setdefault(verb.rstrip(":"), []).append(rest)
-        unknown = set(self.what) - {"rc", "prints", "stays", "types", "writes", "file", "by", "differs", "no"}
+        unknown = set(self.what) - {"rc", "prints", "stays", "stops", "types", "writes", "file", "by", "differs", "no"}
         if unknown:
             sys.exit("%s: unknown: %s" % (where, ", ".join(unknown)))
 
     def one(self, verb, default=None):
         return self.what[verb][0] if verb in self.what else default
+
+    def runs_on(self):
+        """It ends by ^C: the regular expression that it prints before, or "". None: it ends by itself."""
+        return self.one("stays", self.one("stops"))
 
 
 def complete(text):
@@ -272,29 +276,34 @@ class Runner:
         return None
 
     def session(self, d, todo):
-        """Commands of one user, one after another, share a shell; one that stays has its own until the display ends."""
+        """Commands of one user, one after another, share a shell; one that runs on has its own."""
+        def stop(p, name, c):
+            c.ended = p.poll() is not None
+            self.do("systemctl", "kill", "-s", "INT", name)
+            self.end(p, name, c, 20)
+
         stay, groups = [], []
         for n, c in enumerate(todo):
             c.n = self.n * 100 + n
             if "writes" in c.row.what:
                 self.write(os.path.join(self.dir, c.row.one("writes")), "\n".join(c.printed) + "\n")
-            if groups and groups[-1][0].user == c.user and "stays" not in c.row.what and "stays" not in groups[-1][0].row.what:
+            if groups and groups[-1][0].user == c.user and c.row.runs_on() is groups[-1][0].row.runs_on() is None:
                 groups[-1].append(c)
             else:
                 groups.append([c])
         for g in groups:
             text = "set -o pipefail\nshopt -s expand_aliases\n" + "".join(self.wrapped(c) for c in g)
             name, p = self.shell(g[0].user, text)
-            if "stays" in g[0].row.what:
-                self.await_print(p, g[0])
-                stay.append((name, p, g[0]))
-            else:
+            if g[0].row.runs_on() is None:
                 self.end(p, name, g[-1], 600)
-        for name, p, c in reversed(stay):
-            if p.poll() is not None:
-                c.ended = True
-            self.do("systemctl", "kill", "-s", "INT", name)
-            self.end(p, name, c, 20)
+                continue
+            self.await_print(p, g[0])
+            if "stops" in g[0].row.what:
+                stop(p, name, g[0])
+            else:
+                stay.append((p, name, g[0]))
+        for s in reversed(stay):
+            stop(*s)
         for c in todo:
             self.tell(d, c.text, self.judge(c))
 
@@ -303,7 +312,7 @@ class Runner:
         if "types" in c.row.what:
             keys = "".join("sleep 1.5; printf '%%b' '%s'; " % k for k in c.row.one("types").split())
             text = "(%s sleep 3) | script -qec 'stty rows 24 cols 80; %s' /dev/null" % (keys, text)
-        if "stays" in c.row.what:
+        if c.row.runs_on() is not None:
             text = "trap : INT\n" + text
         return "{\n%s\n} >/run-example/%d.out 2>&1 </dev/null\necho $? >/run-example/%d.rc\n" % (text, c.n, c.n)
 
@@ -314,19 +323,21 @@ class Runner:
 
     def await_print(self, p, c):
         end = time.monotonic() + PATIENCE_S
-        wanted = c.row.one("stays") or c.row.one("prints", "")
+        wanted = c.row.runs_on() or c.row.one("prints", "")
         while time.monotonic() < end and p.poll() is None:
             if wanted and re.search(wanted, self.out(c.n), re.M) or not wanted and time.monotonic() > end - PATIENCE_S + 2:
                 return
             time.sleep(0.1)
 
     def judge(self, c):
-        out, rc, wanted = self.out(c.n), self.out(c.n, "rc").strip(), c.row.one("rc", "0 130" if "stays" in c.row.what else "0")
+        out, rc, wanted = self.out(c.n), self.out(c.n, "rc").strip(), c.row.one("rc", "0" if c.row.runs_on() is None else "0 130")
         if rc not in wanted.split():
             return "rc %s, not %s:\n%s" % (rc or "none", wanted, out[-1500:])
         if getattr(c, "ended", False):
             return "it ended by itself:\n%s" % out[-1500:]
         rest = out
+        if c.row.runs_on() and not re.search(c.row.runs_on(), out, re.M):
+            return "it prints no /%s/:\n%s" % (c.row.runs_on(), out[-1500:])
         for p in self.patterns(c):
             m = re.search(p, rest, re.M)
             if not m:

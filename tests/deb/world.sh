@@ -38,7 +38,7 @@ as_first() {
 	groupadd shop
 	useradd -m -G resex,shop -s /bin/bash op
 	usermod -aG shop,varnish resex-cached
-	printf '%s\n' '127.0.0.1 localhost' '10.0.0.30 db' >/etc/hosts
+	printf '%s\n' '127.0.0.1 localhost xen1 app1' '10.0.0.30 db' >/etc/hosts
 	mkdir /srv/as-installed
 	cp -a /etc/resex /etc/varnish/default.vcl /etc/haproxy/haproxy.cfg /srv/as-installed/
 }
@@ -239,6 +239,13 @@ set_up_shop() {
 	cached_hosts shop
 }
 
+# The same, after an update.
+set_up_updated() {
+	set_up_shop
+	curl -sf --unix-socket /run/resex-cached/api.sock http://x/v1/update \
+		-d '{ "tags": ["item/5"], "statements": [ { "sql": "UPDATE item SET price = 13" } ] }'
+}
+
 # Two application servers and two proxies in front of them; the auction is served on the former.
 set_up_auction() {
 	local n
@@ -334,14 +341,22 @@ by_cluster() {
 	checked_cluster "$1"
 }
 
-# A part of cluster.json: in one with two hosts. FILE KEY: a part of the object KEY in it. "..." ends a list.
+# A part of cluster.json: in one with two hosts. FILE KEY: a part of the object KEY, in one with two nodes.
+# "..." in a page stands for two more nodes.
 by_part_of_cluster() {
+	local more='{ "name": "n3", "number": 2, "host": "xen1", "guest": "g3", "service": "web" },
+		{ "name": "n4", "number": 2, "host": "xen2", "guest": "g4", "service": "mail" }'
 	{
 		echo '{ "cluster": "prod", "transport": "tcp", "key_file": "/etc/resex/cluster.key", "hosts": ['
 		echo '{ "name": "xen1", "number": 1, "address": "10.0.0.1" }, { "name": "xen2", "number": 2, "address": "10.0.0.2" } ],'
-		[ $# = 1 ] || echo "\"$2\": {"
-		sed -z 's/,[[:space:]]*\.\.\. *]/ ]/' "$1"
-		[ $# = 1 ] || echo '}'
+		if [ $# = 1 ]; then
+			awk -v more="$more" '{ sub(/^ *\.\.\. /, more); print }' "$1"
+		else
+			echo '"services": [ { "name": "web", "number": 1 }, { "name": "mail", "number": 2 } ],'
+			echo "\"nodes\": [ ${more/\"n3\"/\"n3\", \"kind\": \"switch\"} ], \"$2\": {"
+			cat "$1"
+			echo '}'
+		fi
 		echo '}'
 	} >/tmp/whole.json
 	checked_cluster /tmp/whole.json
