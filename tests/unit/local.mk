@@ -356,14 +356,21 @@ TESTS += tests/unit/test_rxe_layout
 tests_unit_test_rxe_layout_SOURCES = tests/unit/test_rxe_layout.c tests/fakes/fake_ring.h
 tests_unit_test_rxe_layout_LDADD = $(UNIT_LIBS)
 # Its open() and others come before those of libc, for libibverbs and providers, too.
-FAKEVERBS = tests/fakeverbs/fakeverbs.c tests/fakeverbs/fakeverbs.h tests/fakeverbs/fakeverbs_priv.h tests/fakeverbs/mlx5.c
-check_PROGRAMS += tests/unit/test_golden_mlx5 tests/unit/test_golden_mlx5_laps
-TESTS += tests/unit/test_golden_mlx5 tests/unit/test_golden_mlx5_laps
-MLX5_RIG = tests/unit/mlx5_rig.h tests/unit/provider_rig.h $(FAKEVERBS)
-tests_unit_test_golden_mlx5_SOURCES = tests/unit/test_golden_mlx5.c $(MLX5_RIG)
+FAKEVERBS = tests/fakeverbs/fakeverbs.c tests/fakeverbs/fakeverbs.h tests/fakeverbs/fakeverbs_priv.h tests/fakeverbs/mlx4.c tests/fakeverbs/mlx5.c
+GOLDEN_MLX = tests/unit/test_golden_mlx4 tests/unit/test_golden_mlx4_laps tests/unit/test_golden_mlx5 tests/unit/test_golden_mlx5_laps
+check_PROGRAMS += $(GOLDEN_MLX)
+TESTS += $(GOLDEN_MLX)
+MLX_RIG = tests/unit/mlx_golden.h tests/unit/mlx_laps.h tests/unit/mlx_rig.h tests/unit/mlx4_rig.h tests/unit/mlx5_rig.h tests/unit/provider_rig.h $(FAKEVERBS)
+tests_unit_test_golden_mlx4_SOURCES = tests/unit/test_golden_mlx4.c $(MLX_RIG)
+tests_unit_test_golden_mlx4_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+tests_unit_test_golden_mlx4_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
+tests_unit_test_golden_mlx4_laps_SOURCES = tests/unit/test_golden_mlx4_laps.c $(MLX_RIG)
+tests_unit_test_golden_mlx4_laps_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+tests_unit_test_golden_mlx4_laps_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
+tests_unit_test_golden_mlx5_SOURCES = tests/unit/test_golden_mlx5.c $(MLX_RIG)
 tests_unit_test_golden_mlx5_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 tests_unit_test_golden_mlx5_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
-tests_unit_test_golden_mlx5_laps_SOURCES = tests/unit/test_golden_mlx5_laps.c $(MLX5_RIG)
+tests_unit_test_golden_mlx5_laps_SOURCES = tests/unit/test_golden_mlx5_laps.c $(MLX_RIG)
 tests_unit_test_golden_mlx5_laps_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 tests_unit_test_golden_mlx5_laps_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
 endif
