@@ -24,6 +24,8 @@ enum {
 	INDEX_MASK = 0xffffff,
 	BEHIND = 0x800000,
 	QPN_MASK = 0xffffff,
+	INDEX_SHIFT = 48, /* in the tail */
+	PLAIN_MASK = RING_MLX4_CQE_OWNER | RING_MLX4_CQE_IS_SEND,
 	FETCH = 5,	/* lines prefetched early */
 	FETCH_MAX = 32, /* and at all */
 	LINE = 64,
@@ -81,7 +83,7 @@ static struct cqe read_entry(const struct cq_ring *r, uint32_t n)
 
 	guest_copy_barrier(); /* the rest is valid if the tail is */
 	e.qpn = ring_mlx4_read32(at + RING_MLX4_CQE_QPN) & QPN_MASK;
-	e.index = (uint16_t)(v >> 48);
+	e.index = (uint16_t)(v >> INDEX_SHIFT);
 	e.opcode = v & RING_MLX4_CQE_OPCODE;
 	e.send = v & RING_MLX4_CQE_IS_SEND;
 	e.owner = v & RING_MLX4_CQE_OWNER;
@@ -99,9 +101,10 @@ static bool is_valid(const struct ring_desc *d, const struct cqe *e, uint32_t n)
 	return e->owner == ((n & d->entries) != 0) && is_written(e);
 }
 
-static bool is_success(const struct cqe *e)
+/* Is the operation one of sends? The kernel's 0xcc is none. */
+static bool is_send(uint64_t opcode)
 {
-	return e->send && (SENDS >> e->opcode & 1);
+	return SENDS >> (opcode & RING_MLX4_CQE_OPCODE) & 1;
 }
 
 static enum ring_fault take(const struct cq_ring *r, const struct cqe *e)
@@ -112,7 +115,7 @@ static enum ring_fault take(const struct cq_ring *r, const struct cqe *e)
 		r->q->moved = true;
 		return RING_OK;
 	}
-	if (!error && !is_success(e) && (e->send || e->opcode > RING_MLX4_CQE_RECV_SEND_INV))
+	if (!error && !(e->send ? is_send(e->opcode) : e->opcode <= RING_MLX4_CQE_RECV_SEND_INV))
 		return RING_FAULT_ENTRY;
 	r->out->seen++;
 	r->out->errors += error;
@@ -128,21 +131,26 @@ static enum ring_fault take(const struct cq_ring *r, const struct cqe *e)
  */
 static uint32_t take_run(const struct cq_ring *r, uint32_t max)
 {
-	uint32_t next = r->q->next, n = 0;
-	struct cqe newest = { .qpn = 0 };
+	uint32_t next = r->q->next, n = 0, qpn = 0, index = 0;
 
 	for (; n < max; n++, next++) {
-		struct cqe e = read_entry(r, next);
+		const volatile uint8_t *at = entry_at(r->d, r->m, next);
+		uint64_t v = be64toh(guest_read64(at + RING_MLX4_CQE_TAIL));
+		uint32_t lap = next & r->d->entries ? RING_MLX4_CQE_OWNER : 0, named;
 
-		if (!is_valid(r->d, &e, next) || !is_success(&e) || (n && e.qpn != newest.qpn))
+		guest_copy_barrier();
+		named = ring_mlx4_read32(at + RING_MLX4_CQE_QPN) & QPN_MASK;
+		if ((v & PLAIN_MASK) != (lap | RING_MLX4_CQE_IS_SEND) || !is_send(v) || !named ||
+		    (n && named != qpn))
 			break;
-		newest = e;
+		qpn = named;
+		index = (uint32_t)(v >> INDEX_SHIFT);
 	}
 	if (!n)
 		return 0;
-	ring_peers_completed(r->peers, GUEST_PROVIDER_MLX4, newest.qpn, newest.index, false);
+	ring_peers_completed(r->peers, GUEST_PROVIDER_MLX4, qpn, index, false);
 	r->out->seen += n;
-	*r->qpn = newest.qpn;
+	*r->qpn = qpn;
 	r->q->next = next & INDEX_MASK;
 	return n;
 }

@@ -76,14 +76,37 @@ enum mlx4_fit {
 	MLX4_UNKNOWN, /* its operation is not known to this code */
 };
 
-/* The head of the slot of index at, as it is in memory. */
-uint32_t mlx4_head_raw(const struct mlx4_ring *r, uint16_t at);
+static inline const volatile uint8_t *mlx4_slot(const struct mlx4_ring *r, uint16_t at)
+{
+	return r->m->base + (size_t)(at & r->mask) * r->d->elem_size;
+}
+
+/* The head of the slot of this index, as it is in memory. */
+static inline uint32_t mlx4_head_raw(const struct mlx4_ring *r, uint16_t at)
+{
+	return guest_read32(mlx4_slot(r, at) + RING_MLX4_WQE_HEAD);
+}
+
+static inline bool mlx4_is_of_lap(const struct mlx4_ring *r, uint16_t at, uint32_t head)
+{
+	return (head >> 31) == ((at & (r->mask + 1)) != 0);
+}
+
+/* Was the slot never posted since the queue was made, or RESET? Its head is that of a NOP. */
+bool mlx4_is_unused_nop(const struct mlx4_ring *r, uint16_t at, uint32_t head);
+
+static inline bool mlx4_is_unused(const struct mlx4_ring *r, uint16_t at, uint32_t head_raw)
+{
+	uint32_t head = be32toh(head_raw);
+
+	return !(head & ~RING_MLX4_OWNER) && mlx4_is_unused_nop(r, at, head);
+}
 
 /* Does the slot hold the request of this index, or one an even number of laps from it? */
-bool mlx4_is_posted(const struct mlx4_ring *r, uint16_t at, uint32_t head_raw);
-
-/* Was the slot never posted since the queue was made, or RESET? */
-bool mlx4_is_unused(const struct mlx4_ring *r, uint16_t at, uint32_t head_raw);
+static inline bool mlx4_is_posted(const struct mlx4_ring *r, uint16_t at, uint32_t head_raw)
+{
+	return mlx4_is_of_lap(r, at, be32toh(head_raw)) && !mlx4_is_unused(r, at, head_raw);
+}
 
 /* The index that the library wrote into the request, as it does into some; 0: it did not. */
 uint16_t mlx4_index_written(uint32_t head_raw);

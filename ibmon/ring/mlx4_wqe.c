@@ -30,7 +30,8 @@ enum {
 	AV_GID = 16, /* offset in the address; its 16 bytes */
 	LINE_SEGMENTS = RING_MLX4_CHUNK / RING_MLX4_SEGMENT,
 };
-#define HEAD_ZERO 0x7f0000e0u
+#define HEAD_ZERO    0x7f0000e0u
+#define PRINT_FACTOR 0x9e3779b97f4a7c15ull
 
 /* What an operation has between control segment, address and data. */
 struct kind {
@@ -56,39 +57,17 @@ static const struct kind kinds[OPCODE_MASK + 1] = {
 	[RING_MLX4_LOCAL_INVAL] = { 1, OP_LOCAL, 0 },
 };
 
-static const volatile uint8_t *slot(const struct mlx4_ring *r, uint16_t at)
-{
-	return r->m->base + (size_t)(at & r->mask) * r->d->elem_size;
-}
-
 static uint32_t word(const struct mlx4_ring *r, uint16_t at, uint32_t offset)
 {
-	return ring_mlx4_read32(slot(r, at) + offset);
+	return ring_mlx4_read32(mlx4_slot(r, at) + offset);
 }
 
-uint32_t mlx4_head_raw(const struct mlx4_ring *r, uint16_t at)
+bool mlx4_is_unused_nop(const struct mlx4_ring *r, uint16_t at, uint32_t head)
 {
-	return guest_read32(slot(r, at) + RING_MLX4_WQE_HEAD);
-}
+	uint32_t whole = r->d->elem_size / RING_MLX4_SEGMENT;
 
-static bool is_of_lap(const struct mlx4_ring *r, uint16_t at, uint32_t head)
-{
-	return (head >> 31) == ((at & (r->mask + 1)) != 0);
-}
-
-bool mlx4_is_unused(const struct mlx4_ring *r, uint16_t at, uint32_t head_raw)
-{
-	uint32_t head = be32toh(head_raw), whole = r->d->elem_size / RING_MLX4_SEGMENT;
-
-	if (head & ~RING_MLX4_OWNER)
-		return false;
 	return (word(r, at, RING_MLX4_WQE_SIZE) & SEGMENTS_MASK) ==
 	       (head & RING_MLX4_OWNER ? whole & SEGMENTS_MASK : 0);
-}
-
-bool mlx4_is_posted(const struct mlx4_ring *r, uint16_t at, uint32_t head_raw)
-{
-	return is_of_lap(r, at, be32toh(head_raw)) && !mlx4_is_unused(r, at, head_raw);
 }
 
 uint16_t mlx4_index_written(uint32_t head_raw)
@@ -114,7 +93,7 @@ uint64_t mlx4_print(const struct mlx4_ring *r, uint16_t at)
 
 	v = v << 32 | (word(r, at, RING_MLX4_WQE_SIZE) & SEGMENTS_MASK);
 	for (uint32_t i = 8; i < RING_MLX4_CHUNK; i += 8)
-		v = (v ^ guest_read64(slot(r, at) + i)) * 0x9e3779b97f4a7c15u;
+		v += guest_read64(mlx4_slot(r, at) + i) * (PRINT_FACTOR + 2 * i);
 	return v;
 }
 
@@ -200,7 +179,7 @@ uint32_t mlx4_wqe_alike(const struct mlx4_ring *r, uint16_t at, uint32_t max,
 
 	for (; n < max; n++) {
 		uint16_t index = (uint16_t)(at + n);
-		const volatile uint8_t *s = slot(r, index);
+		const volatile uint8_t *s = mlx4_slot(r, index);
 		uint32_t lap = index & (r->mask + 1) ? RING_MLX4_OWNER : 0;
 		uint32_t other = ring_mlx4_read32(s + RING_MLX4_WQE_HEAD) ^ (like->opcode | lap);
 
@@ -222,7 +201,7 @@ enum mlx4_fit mlx4_wqe_read(const struct mlx4_ring *r, uint16_t at, struct mlx4_
 	uint32_t from;
 
 	like->segments = 0;
-	if (!is_of_lap(r, at, head))
+	if (!mlx4_is_of_lap(r, at, head))
 		return MLX4_GONE;
 	if (!is_own(r->d, head, size) || (index && (index ^ at) & (2 * r->mask + 1)))
 		return MLX4_OTHER;
