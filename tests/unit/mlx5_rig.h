@@ -21,13 +21,14 @@ static struct provider_rig *start(int entries)
 }
 
 /* Of the interface of ibv_wr_*, which every queue pair here can use. */
-static struct rig_qp *add(struct provider_rig *x, enum ibv_qp_type type, bool known)
+static struct rig_qp *add_of(struct provider_rig *x, enum ibv_qp_type type, bool known,
+			     uint32_t sends)
 {
 	uint64_t ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
 	struct ibv_qp_init_attr_ex a = {
 		.send_cq = x->cq,
 		.recv_cq = x->cq,
-		.cap = { SENDS, 16, SGES, 1, INLINE },
+		.cap = { sends, 16, SGES, 1, INLINE },
 		.qp_type = type,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.pd = x->pd,
@@ -41,6 +42,11 @@ static struct rig_qp *add(struct provider_rig *x, enum ibv_qp_type type, bool kn
 		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV;
 	a.send_ops_flags = ops;
 	return rig_add(x, ibv_create_qp_ex(x->context, &a), PROVIDER, known);
+}
+
+static struct rig_qp *add(struct provider_rig *x, enum ibv_qp_type type, bool known)
+{
+	return add_of(x, type, known, SENDS);
 }
 
 void unit_begin(void)

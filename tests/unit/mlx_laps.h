@@ -3,6 +3,7 @@
 #ifndef RESEX_TESTS_MLX_LAPS_H
 #define RESEX_TESTS_MLX_LAPS_H
 
+#include "tests/unit/mlx_flip.h"
 #include "tests/unit/mlx_rig.h"
 #include "tests/unit/unit.h"
 
@@ -47,43 +48,6 @@ TEST(golden__completions_lapped__are_lost_and_known)
 	rig_close(x);
 }
 
-/*
- * The ring as it was, then as it is with one byte that is another: whatever comes of it, it is
- * bounded by the ring.
- */
-static void flip_each(struct provider_rig *x, struct copy *c, const uint8_t *before)
-{
-	static const uint8_t masks[] = { 0x01, 0x80, 0xff };
-	uint8_t *now = malloc(c->len);
-
-	memcpy(now, c->mem, c->len);
-	for (size_t i = 0; i < 3 * c->len; i++) {
-		size_t at = i / 3, page = (size_t)c->desc.frames * GUEST_PAGE;
-		struct ring *r = NULL;
-		struct sample s;
-		int rc;
-
-		if (at < page ? at < c->desc.offset || at >= c->desc.offset + c->bytes
-			      : at < page + c->desc.db_offset || at >= page + c->desc.db_offset + 8)
-			continue;
-		memcpy(c->mem, before, c->len);
-		assert_int_equal(ring_open(&r, &c->desc, c->mem, c->len), 0);
-		assert_int_equal(ring_sample(r, 1000000, &s), 0);
-		memcpy(c->mem, now, c->len);
-		c->mem[at] ^= masks[i % 3];
-		for (int again = 0; again < 2; again++) {
-			rc = ring_sample_among(r, x->peers, 1000000, &s);
-			assert_true(rc == 0 || rc == -EBADMSG);
-			assert_true(s.seen <= 2 * (uint64_t)c->desc.entries);
-			assert_true(s.lost <= 0x1000000 && s.backlog <= c->desc.entries);
-			assert_true(!s.lost || (s.flags & SAMPLE_LAPPED));
-			memcpy(c->mem, now, c->len);
-		}
-		ring_close(r);
-	}
-	free(now);
-}
-
 TEST(golden__any_byte_forged__is_bounded)
 {
 	struct provider_rig *x = start(ENTRIES);
@@ -111,8 +75,8 @@ TEST(golden__any_byte_forged__is_bounded)
 	}
 	copy_again(&q->sq);
 	copy_again(&x->cqc);
-	flip_each(x, &q->sq, before[0]);
-	flip_each(x, &x->cqc, before[1]);
+	flip_each(&q->sq.desc, q->sq.mem, q->sq.len, before[0], x->peers);
+	flip_each(&x->cqc.desc, x->cqc.mem, x->cqc.len, before[1], x->peers);
 	free(before[0]);
 	free(before[1]);
 	rig_close(x);

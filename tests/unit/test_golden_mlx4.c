@@ -9,6 +9,7 @@
 #include "tests/unit/mlx4_rig.h"
 /* After the rig. */
 #include "tests/unit/mlx_golden.h"
+#include "tests/unit/mlx_record.h"
 
 /* --- layout ------------------------------------------------------------ */
 
@@ -170,4 +171,18 @@ TEST(golden__receives__are_completions_and_no_work)
 	assert_int_equal(wc.opcode, IBV_WC_RECV);
 	assert_int_equal(wc.byte_len, 48);
 	rig_close(x);
+}
+
+/* --- recordings -------------------------------------------------------- */
+
+TEST(golden__recorded_queue_pair__is_read_again)
+{
+	static const struct ibv_qp_cap cap = { RECORD_SENDS, 16, SGES, 1, 64 };
+	struct provider_rig *x = start_of(32, RECORD_ENTRIES);
+
+	add_of(x, IBV_QPT_RC, true, cap);
+	record_and_replay(x, "mlx4-rc");
+	x = start_of(64, RECORD_ENTRIES);
+	add_of(x, IBV_QPT_UD, true, cap);
+	record_and_replay(x, "mlx4-ud");
 }

@@ -9,6 +9,7 @@
 #include "tests/unit/mlx5_rig.h"
 /* After the rig. */
 #include "tests/unit/mlx_golden.h"
+#include "tests/unit/mlx_record.h"
 
 /* --- tests ------------------------------------------------------------- */
 
@@ -104,4 +105,17 @@ TEST(golden__receives__are_completions_and_no_work)
 	}
 	assert_memory_equal(x->buffer, data, sizeof(data));
 	rig_close(x);
+}
+
+/* --- recordings -------------------------------------------------------- */
+
+TEST(golden__recorded_queue_pair__is_read_again)
+{
+	struct provider_rig *x = start(RECORD_ENTRIES);
+
+	add_of(x, IBV_QPT_RC, true, RECORD_SENDS);
+	record_and_replay(x, "mlx5-rc");
+	x = start(RECORD_ENTRIES);
+	add_of(x, IBV_QPT_UD, true, RECORD_SENDS);
+	record_and_replay(x, "mlx5-ud");
 }
