@@ -13,6 +13,7 @@ import sys
 from cache_seeds import CACHE
 from cluster_seeds import CLUSTER
 from http_seeds import HTTP
+from mlx4_seeds import MLX4_SEEDS
 from mlx5_seeds import MLX5_SEEDS
 
 
@@ -791,7 +792,7 @@ def main():
         sys.exit(__doc__)
     for name, seeds in {
             "api": API, "btf": BTF, "cache": CACHE, "cached": CACHED_JSON, "caps": CAPS, "claim": CLAIM, "cluster": CLUSTER, "conf": CONF, "control":
-            CONTROL, "haproxy": HAPROXY, "hello": HELLO, "history": HISTORY, "http": HTTP, "httplog": HTTPLOG, "methods": METHODS, "mlx5": MLX5_SEEDS, "nodes": NODES, "proc": PROC, "record": RECORD, "registry": REGISTRY_SEEDS, "ring": RING_SEEDS, "scenario":
+            CONTROL, "haproxy": HAPROXY, "hello": HELLO, "history": HISTORY, "http": HTTP, "httplog": HTTPLOG, "methods": METHODS, "mlx4": MLX4_SEEDS, "mlx5": MLX5_SEEDS, "nodes": NODES, "proc": PROC, "record": RECORD, "registry": REGISTRY_SEEDS, "ring": RING_SEEDS, "scenario":
             SCENARIO, "tcp": TCP, "trace": TRACE}.items():
         write(sys.argv[1], name, seeds)
 

@@ -305,7 +305,7 @@ tests_unit_test_ring_hostile_SOURCES = tests/unit/test_ring_hostile.c tests/fake
 tests_unit_test_ring_hostile_LDADD = libibmon.a libcore.a $(UNIT_LIBS)
 UNIT_IBMON = tests/unit/test_mtu tests/unit/test_ring_rxe tests/unit/test_ring_fault \
 	tests/unit/test_scan tests/unit/test_guest tests/unit/test_guest_back tests/unit/test_guest_doorbell tests/unit/test_guest_kept tests/unit/test_guest_load tests/unit/test_guest_missed tests/unit/test_registry tests/unit/test_latency \
-	tests/unit/test_ring_mlx5 tests/unit/test_ring_rxe_prop tests/unit/test_ring_run tests/unit/test_golden_rxe
+	tests/unit/test_ring_mlx4 tests/unit/test_ring_mlx5 tests/unit/test_ring_rxe_prop tests/unit/test_ring_run tests/unit/test_golden_mlx tests/unit/test_golden_rxe
 check_PROGRAMS += $(UNIT_IBMON)
 TESTS += $(UNIT_IBMON)
 FAKE_RING = tests/fakes/fake_ring.c tests/fakes/fake_ring.h tests/unit/prop.h
@@ -323,6 +323,8 @@ tests_unit_test_scan_SOURCES = tests/unit/test_scan.c $(FAKE_RING) $(FAKE_GUEST)
 tests_unit_test_scan_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_SOURCES = tests/unit/test_guest.c $(FAKE_GUEST) $(FAKE_RING) \
 	tests/unit/guest_rig.h
+tests_unit_test_ring_mlx4_SOURCES = tests/unit/test_ring_mlx4.c
+tests_unit_test_ring_mlx4_LDADD = $(IBMON_LIBS)
 tests_unit_test_ring_mlx5_SOURCES = tests/unit/test_ring_mlx5.c
 tests_unit_test_ring_mlx5_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_doorbell_SOURCES = tests/unit/test_guest_doorbell.c $(FAKE_GUEST) $(FAKE_RING) \
@@ -345,10 +347,14 @@ tests_unit_test_ring_rxe_prop_SOURCES = tests/unit/test_ring_rxe_prop.c $(FAKE_R
 tests_unit_test_ring_rxe_prop_LDADD = $(IBMON_LIBS)
 tests_unit_test_ring_run_SOURCES = tests/unit/test_ring_run.c $(FAKE_RING)
 tests_unit_test_ring_run_LDADD = $(IBMON_LIBS)
+tests_unit_test_golden_mlx_SOURCES = tests/unit/test_golden_mlx.c tests/unit/mlx_replay.h tests/unit/mlx_flip.h \
+	tests/fakes/golden.c tests/fakes/golden.h
+tests_unit_test_golden_mlx_CPPFLAGS = $(AM_CPPFLAGS) -DGOLDEN_DIR='"$(abs_top_srcdir)/tests/golden"'
+tests_unit_test_golden_mlx_LDADD = $(IBMON_LIBS)
 tests_unit_test_golden_rxe_SOURCES = tests/unit/test_golden_rxe.c tests/fakes/golden.c \
 	tests/fakes/golden.h tests/unit/prop.h
 tests_unit_test_golden_rxe_CPPFLAGS = $(AM_CPPFLAGS) \
-	-DGOLDEN_DIR='"$(abs_top_srcdir)/tests/golden/rxe"'
+	-DGOLDEN_DIR='"$(abs_top_srcdir)/tests/golden"'
 tests_unit_test_golden_rxe_LDADD = $(IBMON_LIBS)
 if VERBS
 check_PROGRAMS += tests/unit/test_rxe_layout
@@ -356,14 +362,21 @@ TESTS += tests/unit/test_rxe_layout
 tests_unit_test_rxe_layout_SOURCES = tests/unit/test_rxe_layout.c tests/fakes/fake_ring.h
 tests_unit_test_rxe_layout_LDADD = $(UNIT_LIBS)
 # Its open() and others come before those of libc, for libibverbs and providers, too.
-FAKEVERBS = tests/fakeverbs/fakeverbs.c tests/fakeverbs/fakeverbs.h tests/fakeverbs/fakeverbs_priv.h tests/fakeverbs/mlx5.c
-check_PROGRAMS += tests/unit/test_golden_mlx5 tests/unit/test_golden_mlx5_laps
-TESTS += tests/unit/test_golden_mlx5 tests/unit/test_golden_mlx5_laps
-MLX5_RIG = tests/unit/mlx5_rig.h tests/unit/provider_rig.h $(FAKEVERBS)
-tests_unit_test_golden_mlx5_SOURCES = tests/unit/test_golden_mlx5.c $(MLX5_RIG)
+FAKEVERBS = tests/fakeverbs/fakeverbs.c tests/fakeverbs/fakeverbs.h tests/fakeverbs/fakeverbs_priv.h tests/fakeverbs/mlx4.c tests/fakeverbs/mlx5.c
+GOLDEN_MLX = tests/unit/test_golden_mlx4 tests/unit/test_golden_mlx4_laps tests/unit/test_golden_mlx5 tests/unit/test_golden_mlx5_laps
+check_PROGRAMS += $(GOLDEN_MLX)
+TESTS += $(GOLDEN_MLX)
+MLX_RIG = tests/fakes/golden.c tests/fakes/golden.h tests/unit/mlx_flip.h tests/unit/mlx_record.h tests/unit/mlx_replay.h tests/unit/mlx_golden.h tests/unit/mlx_laps.h tests/unit/mlx_rig.h tests/unit/mlx4_rig.h tests/unit/mlx5_rig.h tests/unit/provider_rig.h $(FAKEVERBS)
+tests_unit_test_golden_mlx4_SOURCES = tests/unit/test_golden_mlx4.c $(MLX_RIG)
+tests_unit_test_golden_mlx4_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+tests_unit_test_golden_mlx4_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
+tests_unit_test_golden_mlx4_laps_SOURCES = tests/unit/test_golden_mlx4_laps.c $(MLX_RIG)
+tests_unit_test_golden_mlx4_laps_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+tests_unit_test_golden_mlx4_laps_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
+tests_unit_test_golden_mlx5_SOURCES = tests/unit/test_golden_mlx5.c $(MLX_RIG)
 tests_unit_test_golden_mlx5_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 tests_unit_test_golden_mlx5_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
-tests_unit_test_golden_mlx5_laps_SOURCES = tests/unit/test_golden_mlx5_laps.c $(MLX5_RIG)
+tests_unit_test_golden_mlx5_laps_SOURCES = tests/unit/test_golden_mlx5_laps.c $(MLX_RIG)
 tests_unit_test_golden_mlx5_laps_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 tests_unit_test_golden_mlx5_laps_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
 endif
