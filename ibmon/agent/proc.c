@@ -39,17 +39,33 @@ static int open_file(pid_t pid, const char *name)
 	return fd;
 }
 
+/* What is looked for in the lines of maps. */
+struct lines {
+	struct maps_ring *out;
+	size_t max, n;
+	uint64_t *table; /* instead: the first table; n is 1 when it was found */
+};
+
+static void parse_line(struct lines *l, const char *line, size_t len)
+{
+	if (l->n == l->max)
+		return;
+	if (l->table)
+		l->n += maps_is_table(line, len, l->table);
+	else
+		l->n += maps_parse(line, len, &l->out[l->n]);
+}
+
 /*
  * Parse all whole lines of buf. Returns the number of bytes after the last one. The rest of
  * a line stays at the start of buf: the next read() completes it.
  */
-static size_t parse_lines(char *buf, size_t len, struct maps_ring *out, size_t max, size_t *n)
+static size_t parse_lines(char *buf, size_t len, struct lines *l)
 {
 	char *p = buf, *nl;
 
 	while ((nl = memchr(p, '\n', len - (size_t)(p - buf))) != NULL) {
-		if (*n < max && maps_parse(p, (size_t)(nl - p), &out[*n]))
-			(*n)++;
+		parse_line(l, p, (size_t)(nl - p));
 		p = nl + 1;
 	}
 	len -= (size_t)(p - buf);
@@ -57,24 +73,37 @@ static size_t parse_lines(char *buf, size_t len, struct maps_ring *out, size_t m
 	return len;
 }
 
-int proc_rings(pid_t pid, struct maps_ring *out, size_t max)
+static int read_maps(pid_t pid, struct lines *l)
 {
 	char buf[PROC_READ_MAX];
-	size_t kept = 0, n = 0;
+	size_t kept = 0;
 	int fd = open_file(pid, "maps");
 	ssize_t r;
 
 	if (fd < 0)
 		return fd;
 	while ((r = read(fd, buf + kept, sizeof(buf) - kept)) > 0) {
-		kept = parse_lines(buf, kept + (size_t)r, out, max, &n);
+		kept = parse_lines(buf, kept + (size_t)r, l);
 		if (kept == sizeof(buf)) /* a line longer than any of a ring: skip it */
 			kept = 0;
 	}
 	close(fd);
-	if (r < 0)
-		return -errno;
-	return (int)n;
+	return r < 0 ? -errno : (int)l->n;
+}
+
+int proc_rings(pid_t pid, struct maps_ring *out, size_t max)
+{
+	struct lines l = { .out = out, .max = max };
+
+	return read_maps(pid, &l);
+}
+
+int proc_table(pid_t pid, uint64_t *addr)
+{
+	struct lines l = { .max = 1, .table = addr };
+	int rc = read_maps(pid, &l);
+
+	return rc < 0 ? rc : rc ? 0 : -ENOENT;
 }
 
 int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame)

@@ -16,6 +16,9 @@
 /* The first max mappings of uverbs devices. Their number, or -errno. */
 int proc_rings(pid_t pid, struct maps_ring *out, size_t max);
 
+/* Address of the table of queues in the process (maps.h). 0; -ENOENT: it has none; -errno. */
+int proc_table(pid_t pid, uint64_t *addr);
+
 /* Frame numbers of n pages at addr: 0, -ESRCH, or as pagemap_frames(). */
 int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame);
 

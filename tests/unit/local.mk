@@ -366,6 +366,11 @@ tests_unit_test_golden_mlx5_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
 tests_unit_test_golden_mlx5_laps_SOURCES = tests/unit/test_golden_mlx5_laps.c $(MLX5_RIG)
 tests_unit_test_golden_mlx5_laps_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 tests_unit_test_golden_mlx5_laps_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
+check_PROGRAMS += tests/unit/test_rings
+TESTS += tests/unit/test_rings
+tests_unit_test_rings_SOURCES = tests/unit/test_rings.c tests/unit/rings_rig.h tests/unit/tmpdir.h $(MLX5_RIG)
+tests_unit_test_rings_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+tests_unit_test_rings_LDADD = libagent.a libload.a libshared.a libreconf.a $(IBMON_LIBS) libutil.a $(EVENT_LIBS) $(ISAL_LIBS) $(XENGUEST_LIBS) $(VERBS_LIBS)
 endif
 endif
 

@@ -228,7 +228,10 @@ static inline struct provider_rig *followed(uint64_t *newest)
 }
 
 /* Each test file is a program of its own. */
-void unit_begin(void)
+#ifndef MLX5_RIG_BEGIN
+#define MLX5_RIG_BEGIN unit_begin
+#endif
+void MLX5_RIG_BEGIN(void)
 {
 	static const struct fakeverbs_conf conf = { .provider = "mlx5", .cqe_version = 1 };
 	int n = 0;
