@@ -373,8 +373,17 @@ static void sink_unpublished(void *ctx, uint32_t queue_pairs)
 
 static const struct track_sink sink = { sink_begin,    sink_end,	 sink_publish,
 					sink_withdraw, sink_unpublished, watch_exit };
-static const struct queue_sink queue_sink = { sink_begin, sink_end, publish, sink_withdraw,
-					      watch_exit };
+/* The scan comes later: none may run within a look at tables. */
+static void sink_note(void *ctx, pid_t pid, uint32_t qpn)
+{
+	struct agent *a = (struct agent *)ctx;
+
+	if (track_again(a->track, pid, qpn))
+		scan_in(a, 0);
+}
+
+static const struct queue_sink queue_sink = { sink_begin,    sink_end,	publish,
+					      sink_withdraw, sink_note, watch_exit };
 
 static int on_queues(void *ctx, pid_t pid, const void *buf, size_t len)
 {

@@ -259,6 +259,9 @@ static int read_table(struct queue_tables *t, const struct table *tab, uint32_t 
 /* A queue that is another one, or none any more, is withdrawn. */
 static void take_copy(struct queue_tables *t, struct table *tab)
 {
+	struct guest_ring g;
+	struct queue_place p;
+
 	tab->generation = t->copy.generation;
 	tab->unlisted = t->copy.unlisted;
 	for (size_t i = 0; i < QUEUE_TABLE_ENTRIES; i++) {
@@ -268,6 +271,8 @@ static void take_copy(struct queue_tables *t, struct table *tab)
 			continue;
 		withdraw(t, tab, q);
 		q->entry = t->copy.entry[i];
+		if (queue_entry_parse(&q->entry, &g, &p) == QUEUE_NOTE)
+			t->sink->note(t->ctx, tab->pid, g.number);
 	}
 }
 

@@ -25,6 +25,8 @@ struct queue_sink {
 	void (*end)(void *ctx);
 	int (*publish)(void *ctx, const struct guest_ring *g, const uint64_t *frame, uint32_t *id);
 	void (*withdraw)(void *ctx, uint32_t id);
+	/* queue_tables_rxe() knows this queue pair from now on, or knows another path MTU. */
+	void (*note)(void *ctx, pid_t pid, uint32_t qpn);
 	/* A process has a table: call queue_tables_gone() when it exits. 0 or -errno. */
 	int (*join)(void *ctx, pid_t pid);
 };

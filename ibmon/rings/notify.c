@@ -65,7 +65,7 @@ static void warn(struct notify *n, const char *path, int rc)
 }
 
 /* A thread that is to be canceled is not canceled here. */
-bool notify_send(struct notify *n, uint64_t address, uint64_t nonce, bool wait)
+void notify_send(struct notify *n, uint64_t address, uint64_t nonce, bool wait)
 {
 	const struct agent_queues q = { .magic = AGENT_QUEUES_MAGIC,
 					.version = AGENT_QUEUES_VERSION,
@@ -79,5 +79,4 @@ bool notify_send(struct notify *n, uint64_t address, uint64_t nonce, bool wait)
 	if (rc && rc != -EAGAIN)
 		warn(n, path, rc);
 	pthread_setcancelstate(cancel, NULL);
-	return rc == 0;
 }

@@ -102,12 +102,10 @@ union function {
 static void notify_agent(void)
 {
 	uint64_t address, nonce;
-	bool told;
+	bool first;
 
-	if (!queue_list_where(&rings.list, &address, &nonce, &told))
-		return;
-	if (notify_send(&rings.notify, address, nonce, !told))
-		queue_list_told(&rings.list, nonce);
+	if (queue_list_where(&rings.list, &address, &nonce, &first))
+		notify_send(&rings.notify, address, nonce, first);
 }
 
 static uint32_t mtu_bytes(const struct ibv_qp_attr *attr, int mask)

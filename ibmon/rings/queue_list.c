@@ -47,7 +47,7 @@ static struct queue_table *table_new(void)
 static void forget(struct queue_list *l)
 {
 	l->table = NULL;
-	l->told = false;
+	l->named = false;
 	memset(l->object, 0, sizeof(l->object));
 	memset(l->owner, 0, sizeof(l->owner));
 	memset(l->unlisted, 0, sizeof(l->unlisted));
@@ -194,7 +194,7 @@ bool queue_list_has(struct queue_list *l, const void *object)
 	return has;
 }
 
-bool queue_list_where(struct queue_list *l, uint64_t *address, uint64_t *nonce, bool *told)
+bool queue_list_where(struct queue_list *l, uint64_t *address, uint64_t *nonce, bool *first)
 {
 	bool is;
 
@@ -203,18 +203,11 @@ bool queue_list_where(struct queue_list *l, uint64_t *address, uint64_t *nonce, 
 	if (is) {
 		*address = (uint64_t)(uintptr_t)l->table;
 		*nonce = l->table->nonce;
-		*told = l->told;
+		*first = !l->named;
+		l->named = true;
 	}
 	unlock(l);
 	return is;
-}
-
-void queue_list_told(struct queue_list *l, uint64_t nonce)
-{
-	lock(l);
-	if (l->table && l->table->nonce == nonce)
-		l->told = true;
-	unlock(l);
 }
 
 /* Not lock(): the parent's list is not looked at. */

@@ -19,7 +19,7 @@ struct queue_list {
 	pthread_mutex_t lock;
 	struct queue_table *table; /* NULL: not yet, or not in this child */
 	pid_t pid;		   /* of the process that made the table */
-	bool told;		   /* the agent got a datagram about this table */
+	bool named;		   /* queue_list_where() was called */
 	uint64_t serial;
 	/* The object of each entry, and what it belongs to. */
 	const void *object[QUEUE_TABLE_ENTRIES], *owner[QUEUE_TABLE_ENTRIES];
@@ -41,9 +41,8 @@ bool queue_list_take_all(struct queue_list *l, const void *owner);
 /* Is the object listed? */
 bool queue_list_has(struct queue_list *l, const void *object);
 
-/* What a datagram about the table says. False: there is no table. *told as in the list. */
-bool queue_list_where(struct queue_list *l, uint64_t *address, uint64_t *nonce, bool *told);
-void queue_list_told(struct queue_list *l, uint64_t nonce);
+/* What a datagram about the table says; *first: it is the first one. False: there is no table. */
+bool queue_list_where(struct queue_list *l, uint64_t *address, uint64_t *nonce, bool *first);
 
 /* For pthread_atfork(3). */
 void queue_list_fork(struct queue_list *l);

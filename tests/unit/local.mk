@@ -379,7 +379,8 @@ UNIT_AGENT = tests/unit/test_agent_maps tests/unit/test_agent_classify tests/uni
 	tests/unit/test_agent_book tests/unit/test_agent_latency tests/unit/test_agent_options \
 	tests/unit/test_agent_devices tests/unit/test_agent_procs \
 	tests/unit/test_agent_qpns tests/unit/test_agent_track \
-	tests/unit/test_agent_pagemap tests/unit/test_agent_load tests/unit/test_agent_wanted
+	tests/unit/test_agent_pagemap tests/unit/test_agent_load tests/unit/test_agent_wanted \
+	tests/unit/test_agent_queues tests/unit/test_rings_list
 check_PROGRAMS += $(UNIT_AGENT)
 TESTS += $(UNIT_AGENT)
 tests_unit_test_agent_maps_SOURCES = tests/unit/test_agent_maps.c tests/unit/prop.h
@@ -393,6 +394,10 @@ tests_unit_test_agent_nldev_SOURCES = tests/unit/test_agent_nldev.c tests/unit/p
 tests_unit_test_agent_nldev_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_procs_SOURCES = tests/unit/test_agent_procs.c tests/unit/prop.h
 tests_unit_test_agent_procs_LDADD = libagent.a libutil.a $(UNIT_LIBS)
+tests_unit_test_rings_list_SOURCES = tests/unit/test_rings_list.c ibmon/rings/queue_list.c ibmon/rings/queue_list.h tests/unit/prop.h
+tests_unit_test_rings_list_LDADD = libagent.a libutil.a $(UNIT_LIBS)
+tests_unit_test_agent_queues_SOURCES = tests/unit/test_agent_queues.c tests/unit/prop.h
+tests_unit_test_agent_queues_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_qpns_SOURCES = tests/unit/test_agent_qpns.c tests/unit/prop.h
 tests_unit_test_agent_qpns_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_book_SOURCES = tests/unit/test_agent_book.c tests/unit/prop.h
