@@ -20,6 +20,7 @@
 #include "ibmon/agent/book.h"
 #include "ibmon/agent/latency_socket.h"
 #include "ibmon/agent/load_page.h"
+#include "ibmon/agent/proc.h"
 #include "ibmon/agent/queue_tables.h"
 #include "ibmon/agent/setup.h"
 #include "ibmon/agent/track.h"
@@ -382,6 +383,8 @@ static void sink_note(void *ctx, pid_t pid, uint32_t qpn)
 		scan_in(a, 0);
 }
 
+static const struct queue_reader queue_reader = { proc_read, proc_frames, proc_table, proc_each,
+						  proc_comm };
 static const struct queue_sink queue_sink = { sink_begin,    sink_end,	publish,
 					      sink_withdraw, sink_note, watch_exit };
 
@@ -627,7 +630,7 @@ static int open_parts(struct agent *a)
 	rc = track_open(&a->track, &sink, a, a->log);
 	if (rc)
 		return setup_fail(a->log, "memory", rc, SETUP_FREE_MEMORY);
-	rc = queue_tables_open(&a->tables, &queue_sink, a, &queue_reader_proc, a->log);
+	rc = queue_tables_open(&a->tables, &queue_sink, a, &queue_reader, a->log);
 	if (rc)
 		return setup_fail(a->log, "memory", rc, SETUP_FREE_MEMORY);
 	rc = watch_open(&a->watch);

@@ -3,8 +3,6 @@
  * queue_entry: datagrams and copied tables of queues -> checked descriptors without frames, for
  * queue_tables.c. See queue_entry.h.
  */
-#include "config.h"
-
 #include <errno.h>
 #include <string.h>
 

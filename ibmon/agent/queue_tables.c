@@ -6,18 +6,12 @@
  * A table is copied, and only the copy is checked and used. What a process can make the agent do is
  * bounded: one table a process, its entries, their pages, and one read of it a look.
  */
-#include "config.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ibmon/agent/proc.h"
 #include "ibmon/agent/procs.h"
 #include "ibmon/agent/queue_tables.h"
-
-const struct queue_reader queue_reader_proc = { proc_read, proc_frames, proc_table, proc_each,
-						proc_comm };
 
 /* Why a queue is not published. */
 enum refused { NOT_REFUSED, NO_ROOM, NO_FRAMES };

@@ -31,7 +31,7 @@ struct queue_sink {
 	int (*join)(void *ctx, pid_t pid);
 };
 
-/* How other processes are read: proc.h, but in tests. */
+/* How other processes are read: as in proc.h. All required. */
 struct queue_reader {
 	int (*read)(pid_t pid, uint64_t addr, void *buf, size_t len);
 	int (*frames)(pid_t pid, uint64_t addr, size_t n, uint64_t *frame);
@@ -39,8 +39,6 @@ struct queue_reader {
 	int (*each)(int (*fn)(void *ctx, pid_t pid), void *ctx);
 	void (*comm)(pid_t pid, char comm[16]);
 };
-
-extern const struct queue_reader queue_reader_proc;
 
 struct queue_tables;
 
