@@ -383,8 +383,21 @@ static void sink_note(void *ctx, pid_t pid, uint32_t qpn)
 		scan_in(a, 0);
 }
 
-static const struct queue_reader queue_reader = { proc_read, proc_frames, proc_table, proc_each,
-						  proc_comm };
+static void close_table(int fd)
+{
+	close(fd);
+}
+
+static const struct queue_reader queue_reader = {
+	.open = proc_table_open,
+	.read = proc_table_read,
+	.close = close_table,
+	.mapped = proc_table_mapped,
+	.frames = proc_frames,
+	.table = proc_table,
+	.each = proc_each,
+	.comm = proc_comm,
+};
 static const struct queue_sink queue_sink = { sink_begin,    sink_end,	publish,
 					      sink_withdraw, sink_note, watch_exit };
 

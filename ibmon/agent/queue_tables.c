@@ -27,6 +27,7 @@ struct queue {
 struct table {
 	pid_t pid;
 	uint64_t address, nonce;
+	int fd;		     /* of its memory */
 	uint32_t generation; /* of the newest copy; odd: none yet */
 	uint32_t unlisted;
 	uint32_t pages; /* of published queues */
@@ -66,12 +67,18 @@ int queue_tables_open(struct queue_tables **out, const struct queue_sink *sink, 
 	return 0;
 }
 
+static void table_free(struct queue_tables *t, struct table *tab)
+{
+	t->reader->close(tab->fd);
+	free(tab);
+}
+
 void queue_tables_close(struct queue_tables *t)
 {
 	if (!t)
 		return;
 	for (size_t i = 0; i < t->n; i++)
-		free(t->table[i]);
+		table_free(t, t->table[i]);
 	procs_close(&t->procs);
 	free(t);
 }
@@ -228,12 +235,14 @@ static void check_frames(struct queue_tables *t, struct table *tab)
 /* 0: the head is in t->copy, and it is that of this table; -errno. */
 static int read_head(struct queue_tables *t, const struct table *tab)
 {
-	int rc = t->reader->read(tab->pid, tab->address, &t->copy, QUEUE_HEAD);
+	int rc = t->reader->read(tab->fd, &t->copy, QUEUE_HEAD);
 
 	if (!rc)
 		rc = queue_head_check(&t->copy);
 	if (rc && rc != -EAGAIN)
 		return rc;
+	if (!t->reader->mapped(tab->pid, tab->address))
+		return -ESRCH;
 	return t->copy.nonce == tab->nonce ? rc : -ESTALE;
 }
 
@@ -241,10 +250,10 @@ static int read_head(struct queue_tables *t, const struct table *tab)
 static int read_table(struct queue_tables *t, const struct table *tab, uint32_t generation)
 {
 	struct queue_table again;
-	int rc = t->reader->read(tab->pid, tab->address, &t->copy, sizeof(t->copy));
+	int rc = t->reader->read(tab->fd, &t->copy, sizeof(t->copy));
 
 	if (!rc)
-		rc = t->reader->read(tab->pid, tab->address, &again, QUEUE_HEAD);
+		rc = t->reader->read(tab->fd, &again, QUEUE_HEAD);
 	if (rc)
 		return rc;
 	return t->copy.generation == generation && again.generation == generation ? 0 : -EAGAIN;
@@ -300,7 +309,7 @@ static void table_remove(struct queue_tables *t, size_t i)
 		tab->comm);
 	for (size_t k = 0; k < QUEUE_TABLE_ENTRIES; k++)
 		withdraw(t, tab, &tab->queue[k]);
-	free(tab);
+	table_free(t, tab);
 	t->table[i] = t->table[--t->n];
 }
 
@@ -328,18 +337,22 @@ void queue_tables_gone(struct queue_tables *t, pid_t pid)
 }
 
 /* The head is read first: a process that has no table costs nothing that lasts. */
-static int table_add(struct queue_tables *t, pid_t pid, uint64_t address, const uint64_t *nonce)
+static int check_table(struct queue_tables *t, int fd, const uint64_t *nonce)
 {
-	struct table *tab;
-	int rc = t->reader->read(pid, address, &t->copy, QUEUE_HEAD);
+	int rc = t->reader->read(fd, &t->copy, QUEUE_HEAD);
 
 	if (!rc)
 		rc = queue_head_check(&t->copy);
 	if (rc && rc != -EAGAIN)
 		return rc;
-	if (nonce && t->copy.nonce != *nonce)
-		return -ESTALE;
-	queue_tables_gone(t, pid);
+	return nonce && t->copy.nonce != *nonce ? -ESTALE : 0;
+}
+
+static int table_new(struct queue_tables *t, pid_t pid, uint64_t address, int fd)
+{
+	struct table *tab;
+	int rc;
+
 	if (t->n == QUEUE_TABLES_MAX) {
 		if (!t->warned_tables)
 			log_msg(t->log, LOG_LVL_WARNING,
@@ -359,12 +372,30 @@ static int table_add(struct queue_tables *t, pid_t pid, uint64_t address, const 
 	}
 	tab->pid = pid;
 	tab->address = address;
+	tab->fd = fd;
 	tab->nonce = t->copy.nonce;
 	tab->generation = 1;
 	t->reader->comm(pid, tab->comm);
 	t->table[t->n++] = tab;
 	log_msg(t->log, LOG_LVL_DEBUG, "pid %d (%s): a table of queues", (int)pid, tab->comm);
 	return 0;
+}
+
+/* nonce: what the datagram says; NULL: not known. A process has one table: the newest. */
+static int table_add(struct queue_tables *t, pid_t pid, uint64_t address, const uint64_t *nonce)
+{
+	int fd = t->reader->open(pid, address), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = check_table(t, fd, nonce);
+	if (!rc) {
+		queue_tables_gone(t, pid);
+		rc = table_new(t, pid, address, fd);
+	}
+	if (rc)
+		t->reader->close(fd);
+	return rc;
 }
 
 static const struct table *table_of(const struct queue_tables *t, pid_t pid)

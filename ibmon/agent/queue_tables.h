@@ -33,7 +33,10 @@ struct queue_sink {
 
 /* How other processes are read: as in proc.h. All required. */
 struct queue_reader {
-	int (*read)(pid_t pid, uint64_t addr, void *buf, size_t len);
+	int (*open)(pid_t pid, uint64_t addr); /* a table; a descriptor or -errno */
+	int (*read)(int fd, void *buf, size_t len);
+	void (*close)(int fd);
+	bool (*mapped)(pid_t pid, uint64_t addr);
 	int (*frames)(pid_t pid, uint64_t addr, size_t n, uint64_t *frame);
 	int (*table)(pid_t pid, uint64_t *addr);
 	int (*each)(int (*fn)(void *ctx, pid_t pid), void *ctx);

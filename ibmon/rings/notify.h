@@ -12,8 +12,8 @@ struct notify {
 
 /*
  * Say that the table at address is new or has changed. wait: for at most 100 ms, when the agent's
- * queue is full. If there is no agent, one sentence on stderr says so, once. A datagram that is lost
- * costs some milliseconds: the agent looks at tables that it knows by itself.
+ * queue is full. If there is no agent, one sentence on stderr says so, once. A datagram that is
+ * lost costs some milliseconds: the agent looks at tables that it knows by itself.
  */
 void notify_send(struct notify *n, uint64_t address, uint64_t nonce, bool wait);
 

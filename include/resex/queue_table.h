@@ -4,9 +4,11 @@
  * resex-agent.
  *
  * The table is in the memory of the process: a shared mapping of a memfd named
- * QUEUE_TABLE_NAME. The agent copies it with process_vm_readv(2). It learns the address from a
- * datagram (struct agent_queues in agent_socket.h), and at its start from /proc/PID/maps. It
- * copies the head every few milliseconds, and the rest when the generation has changed.
+ * QUEUE_TABLE_NAME. The agent learns its address from a datagram (struct agent_queues in
+ * agent_socket.h), and at its start from /proc/PID/maps. It opens the memfd by
+ * /proc/PID/map_files and reads the file. It does not read the memory of the process, which may
+ * be such that a reader waits for ever (userfaultfd, FUSE). It copies the head every few
+ * milliseconds, and the rest when the generation has changed.
  *
  * Writer: the library alone. It makes generation odd, changes entries, and makes generation even
  * again. Reader: the agent; it takes a copy only if generation was even and the same before and
@@ -20,8 +22,8 @@
  *	The process exits or is killed. The agent waits for that with a pidfd, and withdraws all
  *	queues of the process.
  *
- *	The process executes another program. The mapping is gone, or another table with another
- *	nonce is at its address. The agent notices at its next look, and withdraws all queues.
+ *	The process executes another program. The mapping is gone. The agent notices at its next
+ *	look, and withdraws all queues.
  *
  *	The process forks. The child does not have the mapping (MADV_DONTFORK). Its library
  *	makes a new table when the child creates a queue. The parent's table stays.

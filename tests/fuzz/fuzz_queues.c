@@ -22,6 +22,7 @@ struct world {
 	bool gone, turn;
 	uint8_t moved, absent;
 	uint32_t room;
+	uint32_t open; /* descriptors */
 	bool writing;
 	uint32_t ids, rings;
 	uint64_t pages;
@@ -30,14 +31,30 @@ struct world {
 
 static struct world w; /* the reader has no context */
 
-static int fake_read(pid_t pid, uint64_t addr, void *buf, size_t len)
+static int fake_open(pid_t pid, uint64_t addr)
 {
 	FUZZ_REQUIRE(pid == PID);
-	if (w.gone)
-		return -ESRCH;
 	if (addr != TABLE)
-		return -EFAULT;
-	FUZZ_REQUIRE(len <= sizeof(w.table));
+		return -ENOENT;
+	w.open++;
+	return 3;
+}
+
+static void fake_close(int fd)
+{
+	FUZZ_REQUIRE(fd == 3 && w.open > 0);
+	w.open--;
+}
+
+static bool fake_mapped(pid_t pid, uint64_t addr)
+{
+	FUZZ_REQUIRE(pid == PID && addr == TABLE);
+	return !w.gone;
+}
+
+static int fake_read(int fd, void *buf, size_t len)
+{
+	FUZZ_REQUIRE(fd == 3 && w.open && len <= sizeof(w.table));
 	memcpy(buf, &w.table, len);
 	w.table.generation += w.turn;
 	w.turn = false;
@@ -225,8 +242,9 @@ static void step(struct bytes *in)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct queue_reader reader = { fake_read, fake_frames, fake_table, fake_each,
-						    fake_comm };
+	static const struct queue_reader reader = { fake_open,	 fake_read,   fake_close,
+						    fake_mapped, fake_frames, fake_table,
+						    fake_each,	 fake_comm };
 	static const struct queue_sink sink = { sink_begin,    sink_end,  sink_publish,
 						sink_withdraw, sink_note, sink_join };
 	static const struct log quiet = { .program = "fuzz", .level = LOG_LVL_ERROR - 1, .fd = 2 };
@@ -250,5 +268,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	look(false);
 	FUZZ_REQUIRE(!w.rings && !w.pages && queue_tables_count(w.t) == 0);
 	queue_tables_close(w.t);
+	FUZZ_REQUIRE(!w.open);
 	return 0;
 }

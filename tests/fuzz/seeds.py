@@ -14,6 +14,7 @@ from cache_seeds import CACHE
 from cluster_seeds import CLUSTER
 from http_seeds import HTTP
 from mlx5_seeds import MLX5_SEEDS
+from queue_seeds import QUEUES
 
 
 def write(out, target, seeds):
@@ -595,36 +596,6 @@ BTF = {
     "none": btf(BTF_U32),
     "magic": btf(BTF_U32, magic=0x9feb),
     "short": btf(BTF_U32)[:20],
-}
-
-
-# --- queues: steps of an op and an argument (fuzz_queues.c) -----------------------------
-
-def listed(slot, form):
-    return bytes([4, slot, form])
-
-
-def table_word(at, value):
-    return bytes([2, 0]) + struct.pack("<QH", value, at)
-
-
-def about(address, nonce):
-    return bytes([3, 0, 24]) + struct.pack("<IHHQQ", 0x51415852, 1, 0, address, nonce)
-
-
-QUEUES_LOOK, QUEUES_FULL = bytes([0, 0]), bytes([1, 0])
-QUEUES = {
-    "honest": b"".join(listed(i, i) + QUEUES_LOOK for i in range(64)) + QUEUES_FULL,
-    "replaced": listed(1, 2) + QUEUES_LOOK + listed(1, 2) + QUEUES_LOOK + about(0x10000, 7) + QUEUES_LOOK,
-    "another": listed(1, 2) + QUEUES_LOOK + table_word(1, 9) + about(0x10000, 9) + QUEUES_LOOK,
-    "wrong": listed(1, 2) + QUEUES_LOOK + table_word(1, 9) + QUEUES_LOOK + about(0x20000, 9) + about(0x10001, 9),
-    "torn": listed(1, 2) + bytes([6, 0]) + QUEUES_LOOK + bytes([5, 1]) + QUEUES_LOOK + bytes([5, 1]) + QUEUES_LOOK,
-    "moved": listed(1, 2) + QUEUES_LOOK + bytes([7, 1]) + QUEUES_FULL + bytes([7, 4]) + QUEUES_FULL + QUEUES_FULL,
-    "no_room": b"".join(listed(i, 2) for i in range(20)) + bytes([7, 0x28]) + QUEUES_FULL + bytes([7, 0]) + QUEUES_FULL,
-    "large": b"".join(listed(i, 0x1f) for i in range(20)) + QUEUES_LOOK,
-    "rxe": listed(3, 64) + QUEUES_LOOK + listed(3, 65) + QUEUES_LOOK,
-    "words": listed(0, 3) + b"".join(table_word(8 + k, 1 << s) + bytes([5, 2]) + QUEUES_LOOK + listed(0, 3)
-                                     for k in range(6) for s in (0, 7, 20, 33, 52, 63)),
 }
 
 

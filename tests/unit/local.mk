@@ -368,9 +368,18 @@ tests_unit_test_golden_mlx5_laps_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 tests_unit_test_golden_mlx5_laps_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/test_rings
 TESTS += tests/unit/test_rings
-tests_unit_test_rings_SOURCES = tests/unit/test_rings.c tests/unit/rings_rig.h tests/unit/tmpdir.h $(MLX5_RIG)
+tests_unit_test_rings_SOURCES = tests/unit/test_rings.c tests/unit/rings_app.h tests/unit/rings_rig.h tests/unit/tmpdir.h $(MLX5_RIG)
 tests_unit_test_rings_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 tests_unit_test_rings_LDADD = libagent.a libload.a libshared.a libreconf.a $(IBMON_LIBS) libutil.a $(EVENT_LIBS) $(ISAL_LIBS) $(XENGUEST_LIBS) $(VERBS_LIBS)
+EXTRA_tests_unit_test_rings_DEPENDENCIES = libresex-rings.so tests/unit/rings_loader tests/unit/rings_plugin.so
+# A program that test_rings runs, and what that loads.
+check_PROGRAMS += tests/unit/rings_loader tests/unit/rings_plugin.so
+tests_unit_rings_loader_SOURCES = tests/unit/rings_loader.c tests/unit/rings_app.h $(FAKEVERBS)
+tests_unit_rings_loader_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+tests_unit_rings_plugin_so_SOURCES = tests/unit/rings_plugin.c tests/unit/rings_app.h
+tests_unit_rings_plugin_so_CFLAGS = -std=gnu11 $(WARN) -fPIC
+tests_unit_rings_plugin_so_LDFLAGS = -shared
+tests_unit_rings_plugin_so_LDADD = $(VERBS_LIBS)
 endif
 endif
 

@@ -19,6 +19,7 @@
 void rig_fake_begin(void);
 #define MLX5_RIG_BEGIN rig_fake_begin
 #include "tests/unit/mlx5_rig.h"
+#include "tests/unit/rings_app.h"
 
 enum { WAIT_MS = 60000 };
 
@@ -196,63 +197,67 @@ static inline void mapped_close(struct mapped *m)
 	free(m->mem);
 }
 
-/* --- applications ------------------------------------------------------------------------- */
+/* --- programs ------------------------------------------------------------------------------ */
 
-/* Its calls are not asserted: it also runs in children. */
-struct app {
-	struct ibv_context *context;
-	struct ibv_pd *pd;
-	struct ibv_cq *cq;
+struct program {
+	pid_t pid;
+	int in;	 /* closed: it ends */
+	int out; /* what it writes, also to stderr */
 };
 
-static inline bool app_open(struct app *a)
+/* Until it has said so: its queue pair is ready. rings: RESEX_RINGS; NULL: unset. */
+static inline struct program program_start(const char *path, const char *rings, const char *sock)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct program p;
+	int in[2], out[2];
 
-	*a = (struct app){ .context = list && list[0] ? ibv_open_device(list[0]) : NULL };
-	if (list)
-		ibv_free_device_list(list);
-	if (a->context)
-		a->pd = ibv_alloc_pd(a->context);
-	if (a->pd)
-		a->cq = ibv_create_cq(a->context, 63, NULL, NULL, 0);
-	return a->cq;
+	assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
+	p = (struct program){ .pid = fork(), .in = in[1], .out = out[0] };
+	assert_true(p.pid >= 0);
+	if (p.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		dup2(out[1], 2);
+		setenv("RINGS_APP", "1", 1);
+		if (rings)
+			setenv("RESEX_RINGS", rings, 1);
+		else
+			unsetenv("RESEX_RINGS");
+		setenv("RESEX_AGENT_SOCKET", sock, 1);
+		execl(path, path, NULL);
+		_exit(1);
+	}
+	close(in[0]);
+	close(out[1]);
+	return p;
 }
 
-static inline bool app_close(const struct app *a)
+/* Read until the text was said. False: it ended, or said more than fits. */
+static inline bool program_says(const struct program *p, const char *text, char *said, size_t size)
 {
-	return !ibv_destroy_cq(a->cq) && !ibv_dealloc_pd(a->pd) && !ibv_close_device(a->context);
+	size_t n = 0;
+	ssize_t r = 1;
+
+	said[0] = 0;
+	while (!strstr(said, text) && r > 0 && n + 1 < size) {
+		r = read(p->out, said + n, 1);
+		n += r > 0;
+		said[n] = 0;
+	}
+	return strstr(said, text);
 }
 
-static inline struct ibv_qp *app_qp(const struct app *a, enum ibv_qp_type type)
+/* It must end by itself. */
+static inline void program_end(const struct program *p)
 {
-	struct ibv_qp_init_attr attr = {
-		.send_cq = a->cq, .recv_cq = a->cq, .cap = { 64, 16, 4, 1, 128 }, .qp_type = type
-	};
+	int status;
 
-	return ibv_create_qp(a->pd, &attr);
-}
-
-static inline int app_modify(struct ibv_qp *qp, enum ibv_qp_state state, enum ibv_mtu mtu)
-{
-	struct ibv_qp_attr a = { .qp_state = state, .path_mtu = mtu, .port_num = 1 };
-	int mask = IBV_QP_STATE;
-
-	if (state == IBV_QPS_INIT)
-		mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT;
-	if (state == IBV_QPS_RTR && mtu)
-		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	return ibv_modify_qp(qp, &a, mask);
-}
-
-/* Ready to receive, which is when it is listed. */
-static inline struct ibv_qp *app_ready(const struct app *a, enum ibv_qp_type type, enum ibv_mtu mtu)
-{
-	struct ibv_qp *qp = app_qp(a, type);
-
-	if (!qp || app_modify(qp, IBV_QPS_INIT, 0) || app_modify(qp, IBV_QPS_RTR, mtu))
-		return NULL;
-	return qp;
+	close(p->in);
+	assert_int_equal(waitpid(p->pid, &status, 0), p->pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	close(p->out);
 }
 
 /* --- fixture -------------------------------------------------------------------------------- */
@@ -301,6 +306,8 @@ void unit_begin(void)
 		exit(77);
 	if (getenv("LD_PRELOAD") && strstr(getenv("LD_PRELOAD"), "libresex-rings.so")) {
 		rig_fake_begin();
+		if (getenv("RINGS_APP"))
+			exit(app_run());
 		return;
 	}
 	for (char *p = args; p < args + len && n < 7; p += strlen(p) + 1)

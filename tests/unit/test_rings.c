@@ -408,3 +408,100 @@ RIG_TEST(rings__agent_killed__the_next_one_finds_all_tables)
 	end(pid);
 	WAIT(host_has_none(r, pid));
 }
+
+/* --- what an operator meets ---------------------------------------------------------------- */
+
+/* A program is started with this in RESEX_RINGS; then, whether its queues are listed. */
+static const struct asked {
+	const char *name, *rings, *says;
+	bool listed;
+} askeds[] = {
+	{ "asked__for_nothing__nothing_is_listed", NULL, NULL, false },
+	{ "asked__for_an_empty_list__nothing_is_listed", "", NULL, false },
+	{ "asked__for_another_provider__nothing_is_listed", "rxe", NULL, false },
+	{ "asked__for_mlx5__is_listed", "mlx5", NULL, true },
+	{ "asked__for_both__is_listed", "rxe,mlx5", NULL, true },
+	{ "asked__for_what_there_is_not__says_so_and_lists_nothing", "mlx5,mlx6",
+	  "libresex-rings: no queues are listed: RESEX_RINGS has \"mlx6\": it takes mlx5, rxe",
+	  false },
+};
+
+static void asked_is_listed(void **state)
+{
+	const struct asked *k = *state;
+	struct program p;
+	char said[1024];
+	uint64_t at;
+	void *rig;
+	struct rig *r;
+
+	setup(&rig);
+	r = rig;
+	p = program_start("/proc/self/exe", k->rings, r->sock);
+	assert_true(program_says(&p, "ready\n", said, sizeof(said)));
+	if (k->says)
+		assert_non_null(strstr(said, k->says));
+	else
+		assert_string_equal(said, "ready\n");
+	assert_int_equal(proc_table(p.pid, &at), k->listed ? 0 : -ENOENT);
+	if (k->listed)
+		WAIT(host_ring(r, RING_SQ, p.pid, 0));
+	program_end(&p);
+	WAIT(host_has_none(r, p.pid));
+	teardown(&rig);
+}
+TEST_ROWS(askeds, asked_is_listed)
+
+/* As in a container into which the socket was not mounted. */
+RIG_TEST(socket__is_not_there__one_sentence_says_what_to_do)
+{
+	struct rig *r = *state;
+	struct program p;
+	char said[1024];
+
+	(void)r;
+	p = program_start("/proc/self/exe", "mlx5", "/nonexistent/sock");
+	assert_true(program_says(&p, "ready\n", said, sizeof(said)));
+	assert_non_null(strstr(said,
+			       "libresex-rings: the host does not read this program's queues: "
+			       "/nonexistent/sock: No such file or directory; start resex-agent"));
+	assert_ptr_equal(strchr(said, '\n') + 1, strstr(said, "ready\n"));
+	program_end(&p);
+}
+
+/* libibverbs is not among the program's own libraries, and goes again. */
+RIG_TEST(libibverbs__loaded_and_unloaded_with_a_plugin__its_queues_come_and_go)
+{
+	struct rig *r = *state;
+	struct program p = program_start("tests/unit/rings_loader", "mlx5", r->sock);
+	char said[1024];
+
+	for (int i = 0; i < 2; i++) {
+		assert_true(program_says(&p, "ready\n", said, sizeof(said)));
+		WAIT(host_ring(r, RING_SQ, p.pid, 0));
+		assert_int_equal(write(p.in, "\n", 1), 1);
+	}
+	WAIT(host_has_none(r, p.pid));
+	program_end(&p);
+}
+
+/* The call that would end it fails: it is still there. */
+RIG_TEST(completion_queue__in_use_and_not_destroyed__is_listed_again)
+{
+	struct rig *r = *state;
+	const struct ring_desc *d;
+	struct app a;
+	struct ibv_qp *qp;
+	uint32_t id;
+
+	assert_true(app_open(&a));
+	qp = app_ready(&a, IBV_QPT_RC, IBV_MTU_1024);
+	WAIT(d = host_ring(r, RING_CQ, getpid(), 0));
+	id = d->id;
+	assert_int_equal(ibv_destroy_cq(a.cq), EBUSY);
+	WAIT((d = host_ring(r, RING_CQ, getpid(), 0)) && d->id != id);
+	assert_non_null(host_ring(r, RING_SQ, getpid(), qp->qp_num));
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_true(app_close(&a));
+	WAIT(host_has_none(r, getpid()));
+}

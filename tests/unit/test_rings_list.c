@@ -21,6 +21,8 @@ static struct queue_list *list;
 
 static int setup(void **state)
 {
+	if (geteuid() != 0)
+		skip(); /* /proc/PID/map_files is root's */
 	list = calloc(1, sizeof(*list));
 	assert_non_null(list);
 	pthread_mutex_init(&list->lock, NULL);
@@ -89,6 +91,7 @@ RIG_TEST(list__listed__is_found_by_the_agent)
 	uint64_t address, nonce, found;
 	struct queue_table copy;
 	bool first;
+	int fd;
 
 	(void)state;
 	assert_true(put(0));
@@ -96,13 +99,37 @@ RIG_TEST(list__listed__is_found_by_the_agent)
 	assert_true(first);
 	assert_int_equal(proc_table(getpid(), &found), 0);
 	assert_int_equal(found, address);
-	assert_int_equal(proc_read(getpid(), address, &copy, sizeof(copy)), 0);
+	fd = proc_table_open(getpid(), address);
+	assert_true(fd >= 0);
+	assert_int_equal(proc_table_read(fd, &copy, sizeof(copy)), 0);
+	close(fd);
+	assert_true(proc_table_mapped(getpid(), address));
+	assert_false(proc_table_mapped(getpid(), address + GUEST_PAGE));
+	assert_int_equal(proc_table_open(getpid(), address + GUEST_PAGE), -ENOENT);
 	assert_int_equal(copy.magic, QUEUE_TABLE_MAGIC);
 	assert_int_equal(copy.version, QUEUE_TABLE_VERSION);
 	assert_int_equal(copy.nonce, nonce);
 	assert_int_equal(copy.entry[0].number, 1);
 	assert_true(queue_list_where(list, &address, &nonce, &first));
 	assert_false(first);
+}
+
+/* A process may map any file: the agent must not open it. */
+RIG_TEST(list__another_file_of_its_size__is_not_opened)
+{
+	char name[] = "/tmp/memfd:resex-rings.XXXXXX";
+	int fd = mkstemp(name);
+	void *at;
+
+	(void)state;
+	unlink(name);
+	assert_int_equal(ftruncate(fd, sizeof(struct queue_table)), 0);
+	at = mmap(NULL, sizeof(struct queue_table), PROT_READ, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(at, MAP_FAILED);
+	close(fd);
+	assert_true(proc_table_mapped(getpid(), (uintptr_t)at));
+	assert_int_equal(proc_table_open(getpid(), (uintptr_t)at), -EPERM);
+	munmap(at, sizeof(struct queue_table));
 }
 
 RIG_TEST(list__each_change__turns_the_generation_twice)
