@@ -223,7 +223,6 @@ TWO = registry([ref(GRANT, 0)], [ref(FRAME, 1)], [ref(GRANT, 2)], 12)
 TWO_PAGES = directory(ring(1), ring(2, CQ, 128, 64, 0, 5, 3)) + frames(*range(1000, 1080))
 
 
-
 def latency(written, *samples, writing=None, dropped=0, magic=0x4c585245):
     """The beginning of a latency page: samples are (ctime, wtime, ptime)."""
     data = struct.pack("<IIQQQ", magic, 17, written, written if writing is None else writing, dropped) + bytes(32)

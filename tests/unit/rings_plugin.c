@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* rings_plugin: a shared object that uses libibverbs, for a program that does not (rings_loader). */
+/* rings_plugin: an object that uses libibverbs, for a program that does not (rings_loader). */
 #include "tests/unit/rings_app.h"
 
 struct ibv_qp *plugin_open(struct app *a);
