@@ -679,7 +679,9 @@ RIG_TEST(rxe__queue_pair_is_noted_and_not_published)
 	(void)state;
 	begin(5);
 	list(5, 0, e);
-	e.kind = GUEST_RING_CQ;
+	e = (struct queue_entry){ .kind = GUEST_RING_CQ,
+				  .provider = GUEST_PROVIDER_RXE,
+				  .number = 18 };
 	list(5, 1, e);
 	tell(5);
 	assert_false(look(false));
