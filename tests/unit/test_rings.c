@@ -152,24 +152,6 @@ RIG_TEST(rings__resized_completion_queue__is_another_ring)
 	WAIT(host_has_none(r, getpid()));
 }
 
-RIG_TEST(rings__device_closed__its_queues_are_withdrawn)
-{
-	struct rig *r = *state;
-	struct app a, b;
-	struct ibv_qp *kept;
-
-	assert_true(app_open(&a) && app_open(&b));
-	assert_non_null(app_ready(&a, IBV_QPT_RC, IBV_MTU_1024));
-	kept = app_ready(&b, IBV_QPT_RC, IBV_MTU_1024);
-	WAIT(host_ring(r, RING_SQ, getpid(), kept->qp_num));
-	assert_int_equal(ibv_close_device(a.context), 0);
-	WAIT(host_look(r) && r->reg.rings == 2);
-	assert_non_null(host_ring(r, RING_SQ, getpid(), kept->qp_num));
-	assert_int_equal(ibv_destroy_qp(kept), 0);
-	assert_true(app_close(&b));
-	WAIT(host_has_none(r, getpid()));
-}
-
 /* --- the application is not disturbed -------------------------------------------------- */
 
 RIG_TEST(rings__posts_and_polls__go_to_the_provider_directly)
@@ -267,6 +249,32 @@ RIG_TEST(rings__process_killed__its_queues_are_withdrawn)
 	pid_t pid = child(make_one);
 
 	WAIT(host_ring(r, RING_SQ, pid, 0));
+	assert_non_null(host_ring(r, RING_CQ, pid, 0));
+	end(pid);
+	WAIT(host_has_none(r, pid));
+}
+
+/* Two devices, and one is closed with a queue pair that was not destroyed. */
+static void make_two_and_close(void)
+{
+	struct app a, b;
+
+	if (!app_open(&a) || !app_open(&b) || !app_ready(&a, IBV_QPT_RC, IBV_MTU_1024) ||
+	    !app_ready(&b, IBV_QPT_UD, 0))
+		_exit(1);
+	raise(SIGSTOP);
+	if (ibv_close_device(a.context))
+		_exit(1);
+}
+
+RIG_TEST(rings__device_closed__its_queues_alone_are_withdrawn)
+{
+	struct rig *r = *state;
+	pid_t pid = child(make_two_and_close);
+
+	WAIT(host_look(r) && r->reg.rings == 4);
+	WAIT(kill(pid, SIGCONT) == 0 && host_look(r) && r->reg.rings == 2);
+	assert_int_equal(host_ring(r, RING_SQ, pid, 0)->qp_type, GUEST_QP_UD);
 	assert_non_null(host_ring(r, RING_CQ, pid, 0));
 	end(pid);
 	WAIT(host_has_none(r, pid));
