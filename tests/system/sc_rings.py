@@ -19,7 +19,7 @@ def rings(vm):
     with Daemon(vm, observe=True) as d:
         with_agent(g)
         wait_for("agent of %s seen" % g.name, 20, lambda: d.rings(g.name)["attached"], 0.2)
-        said = g.sh("RESEX_RINGS=nothing LD_PRELOAD=libresex-rings.so true 2>&1")
+        said = g.sh("RESEX_RINGS=nothing LD_PRELOAD=libresex-rings.so resex-agent -V 2>&1")
         check("RESEX_RINGS has \"nothing\"" in said, "the library is not loaded: " + said)
         for command, *row in PERFTEST:
             perftest(d, g, PRELOADED + command, *row)
