@@ -24,6 +24,7 @@ expected() {
 /usr/include/resex/units.h
 /usr/lib/libresex-cache.a
 /usr/lib/libresex-report.a
+/usr/lib/libresex-rings.so
 /usr/lib/pkgconfig/resex-cache.pc
 /usr/lib/pkgconfig/resex-report.pc
 /usr/lib/systemd/system/resex-agent.service

@@ -111,7 +111,9 @@ ibmon/agent/load_page* ibmon/agent/ src/load/load.h src/load/kmod.h src/core/uni
 ibmon/agent/book*      ibmon/agent/ src/shared/record.h config.h @libc
 ibmon/agent/wanted*    ibmon/agent/ src/reconf/hook_exec.h src/core/units.h src/util/ config.h @libc
 ibmon/agent/options.c  ibmon/agent/ src/reconf/hook.h src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h config.h @libc
-ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/
+ibmon/agent/queue_entry* ibmon/agent/queue_entry.h resex/guest_abi.h resex/agent_socket.h resex/queue_table.h @pure
+ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/queue_table.h resex/exit.h config.h @libc @xen event2/ rdma/
+ibmon/rings/*          ibmon/rings/ resex/agent_socket.h resex/guest_abi.h resex/queue_table.h @libc infiniband/
 ibmon/report/*         resex/report.h resex/agent_socket.h @libc
 ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ config.h @libc
 ibmon/ring/*           ibmon/ring/ src/core/ src/util/ resex/guest_abi.h config.h @libc

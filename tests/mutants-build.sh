@@ -6,8 +6,9 @@
 # archive, since tests of the sampler bring their own scan_guest.
 build() {
 	# shellcheck disable=SC2046
-	set -- "$1" $(find src ibmon policies tests/fakes tests/fakeverbs tests/unit/unit.c -name '*.c' ! -path "ibmon/agent/*" ! -path "ibmon/report/*" | sort) \
-		ibmon/agent/book.c ibmon/agent/load_page.c ibmon/agent/pages_file.c ibmon/agent/nldev.c ibmon/agent/pagemap.c ibmon/agent/procs.c ibmon/agent/qpns.c ibmon/agent/track*.c ibmon/agent/wanted.c
+	set -- "$1" $(find src ibmon policies tests/fakes tests/fakeverbs tests/unit/unit.c -name '*.c' ! -path "ibmon/agent/*" ! -path "ibmon/report/*" ! -path "ibmon/rings/*" | sort) \
+		ibmon/agent/book.c ibmon/agent/load_page.c ibmon/agent/pages_file.c ibmon/agent/nldev.c ibmon/agent/pagemap.c ibmon/agent/procs.c ibmon/agent/qpns.c ibmon/agent/track*.c ibmon/agent/wanted.c \
+		ibmon/agent/queue_entry.c ibmon/agent/queue_tables.c ibmon/agent/proc.c ibmon/agent/maps.c ibmon/rings/queue_list.c
 	test=$1
 	shift
 	objs=

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * agent: the event loop that connects watch, track, book, node, latency_socket, load_page and
- * wanted.
+ * agent: the event loop that connects watch, track, queue_tables, book, node, latency_socket,
+ * load_page and wanted.
  * agent.h says how often it scans.
  */
 #include "config.h"
@@ -20,6 +20,8 @@
 #include "ibmon/agent/book.h"
 #include "ibmon/agent/latency_socket.h"
 #include "ibmon/agent/load_page.h"
+#include "ibmon/agent/proc.h"
+#include "ibmon/agent/queue_tables.h"
 #include "ibmon/agent/setup.h"
 #include "ibmon/agent/track.h"
 #include "ibmon/agent/wanted.h"
@@ -38,7 +40,10 @@ enum {
 	LATENCY_MS = 1,	    /* poll for datagrams so often while they arrive densely: */
 	DENSE_MS = 2,	    /* less than this apart */
 	DATAGRAMS_MAX = 32, /* at each poll */
-	EVENTS_MAX = 12,
+	TABLES_MS = 8,	    /* between two looks at tables of queues, */
+	TABLES_SOON_MS = 2, /* after a datagram about one */
+	TABLES_FOUND = 64,  /* processes that are searched for a table each second */
+	EVENTS_MAX = 16,
 };
 
 /* Of events that are due at the same time. */
@@ -60,21 +65,24 @@ struct agent {
 	struct setup setup;
 	struct book *book;
 	struct track *track;
+	struct queue_tables *tables;
 	struct latency_socket *latency;
 	struct load_page *load; /* NULL: none is published */
 	struct wanted *wanted;	/* NULL: without Xen */
 	struct watch watch;
 	struct event_base *base;
 	/* scheduled by hand */
-	struct event *scan, *look, *second, *datagram, *datagram_again, *want;
+	struct event *scan, *look, *second, *datagram, *datagram_again, *want, *tables_look;
 	struct event *event[EVENTS_MAX]; /* all */
 	size_t events;
 	struct exit_watch *exits;
-	struct mono scan_at;	  /* when the next scan is scheduled, while it is pending */
-	struct mono opened_until; /* look for new contexts until then */
-	struct mono fast_until;	  /* scan every scan_ms until then */
-	struct mono datagram_at;  /* the last time that datagrams were found */
-	struct mono listed;	  /* the last time that queue pairs were listed to find gaps */
+	struct mono scan_at;	    /* when the next scan is scheduled, while it is pending */
+	struct mono opened_until;   /* look for new contexts until then */
+	struct mono fast_until;	    /* scan every scan_ms until then */
+	struct mono datagram_at;    /* the last time that datagrams were found */
+	struct mono tables_at;	    /* when tables of queues may be looked at again */
+	uint32_t track_unpublished; /* of track */
+	struct mono listed;	    /* the last time that queue pairs were listed to find gaps */
 	uint64_t beats;
 	int status; /* exit status */
 };
@@ -200,6 +208,48 @@ static void on_watch(evutil_socket_t fd, short what, void *arg)
 	scan_in(a, 0);
 }
 
+static void put_unpublished(struct agent *a)
+{
+	book_unpublished(a->book, a->track_unpublished + queue_tables_unpublished(a->tables));
+}
+
+static void tables_in(struct agent *a, int64_t ns)
+{
+	int64_t earliest = mono_sub(a->tables_at, now(a));
+
+	schedule(a, a->tables_look, ns > earliest ? ns : earliest);
+}
+
+/* As with scans, looks take at most half of the time. */
+static void tables_now(struct agent *a, bool full)
+{
+	struct mono t = now(a);
+	int64_t took;
+
+	if (queue_tables_look(a->tables, t, full))
+		put_unpublished(a);
+	took = mono_sub(now(a), t);
+	a->tables_at = mono_add(
+		now(a), took > TABLES_SOON_MS * NS_PER_MS ? took : TABLES_SOON_MS * NS_PER_MS);
+	if (queue_tables_count(a->tables))
+		tables_in(a, TABLES_MS * NS_PER_MS);
+}
+
+static void on_tables(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	tables_now((struct agent *)arg, false);
+}
+
+/* Tables of processes that were there before the agent; later ones send a datagram. */
+static void find_tables(struct agent *a)
+{
+	bool left;
+
+	queue_tables_find(a->tables, TABLES_FOUND, &left);
+}
+
 static void exit_free(struct exit_watch *e)
 {
 	event_free(e->ev);
@@ -220,6 +270,7 @@ static void on_process_exit(evutil_socket_t fd, short what, void *arg)
 		;
 	*p = e->next;
 	exit_free(e);
+	queue_tables_gone(a->tables, pid);
 	track_gone(a->track, pid, now(a));
 	latency_gone(a->latency, pid);
 }
@@ -269,6 +320,19 @@ static void sink_end(void *ctx)
 	book_end(((struct agent *)ctx)->book);
 }
 
+static int publish(void *ctx, const struct guest_ring *g, const uint64_t *frame, uint32_t *id)
+{
+	struct agent *a = (struct agent *)ctx;
+	int rc = book_add(a->book, g, frame, id);
+
+	if (rc == 0)
+		log_msg(a->log, LOG_LVL_DEBUG,
+			"ring %u: pid %u (%s), %s, %u entries of %u bytes, number %u", *id, g->pid,
+			g->comm, g->kind == GUEST_RING_SQ ? "send" : "completion", g->entries,
+			g->elem_size, g->number);
+	return rc;
+}
+
 /*
  * The sink of track: rings go to the book, users to watch_exit(). The offset stays 0: rxe's
  * rings begin with their header at the start of a page.
@@ -284,15 +348,11 @@ static int sink_publish(void *ctx, const struct track_ring *r, uint32_t *id)
 				.entries = r->what.slots,
 				.frames = r->frames,
 				.created = (uint64_t)r->found.ns };
-	int rc;
 
+	if (g.kind == GUEST_RING_SQ)
+		queue_tables_rxe(a->tables, r->owner, g.number, &g.path_mtu, &g.qp_type);
 	memcpy(g.comm, r->comm, sizeof(g.comm) - 1);
-	rc = book_add(a->book, &g, r->frame, id);
-	if (rc == 0)
-		log_msg(a->log, LOG_LVL_DEBUG, "ring %u: pid %u (%s), %s, %u entries of %u bytes",
-			*id, g.pid, g.comm, g.kind == GUEST_RING_SQ ? "send" : "completion",
-			g.entries, g.elem_size);
-	return rc;
+	return publish(a, &g, r->frame, id);
 }
 
 static void sink_withdraw(void *ctx, uint32_t id)
@@ -300,16 +360,56 @@ static void sink_withdraw(void *ctx, uint32_t id)
 	struct agent *a = (struct agent *)ctx;
 
 	book_remove(a->book, id);
+	queue_tables_room(a->tables);
 	log_msg(a->log, LOG_LVL_DEBUG, "ring %u: withdrawn", id);
 }
 
 static void sink_unpublished(void *ctx, uint32_t queue_pairs)
 {
-	book_unpublished(((struct agent *)ctx)->book, queue_pairs);
+	struct agent *a = (struct agent *)ctx;
+
+	a->track_unpublished = queue_pairs;
+	put_unpublished(a);
 }
 
 static const struct track_sink sink = { sink_begin,    sink_end,	 sink_publish,
 					sink_withdraw, sink_unpublished, watch_exit };
+/* The scan comes later: none may run within a look at tables. */
+static void sink_note(void *ctx, pid_t pid, uint32_t qpn)
+{
+	struct agent *a = (struct agent *)ctx;
+
+	if (track_again(a->track, pid, qpn))
+		scan_in(a, 0);
+}
+
+static void close_table(int fd)
+{
+	close(fd);
+}
+
+static const struct queue_reader queue_reader = {
+	.open = proc_table_open,
+	.read = proc_table_read,
+	.close = close_table,
+	.mapped = proc_table_mapped,
+	.frames = proc_frames,
+	.table = proc_table,
+	.each = proc_each,
+	.comm = proc_comm,
+};
+static const struct queue_sink queue_sink = { sink_begin,    sink_end,	publish,
+					      sink_withdraw, sink_note, watch_exit };
+
+static int on_queues(void *ctx, pid_t pid, const void *buf, size_t len)
+{
+	struct agent *a = (struct agent *)ctx;
+	int rc = queue_tables_datagram(a->tables, pid, buf, len);
+
+	if (!rc)
+		tables_in(a, 0);
+	return rc;
+}
 
 /*
  * While datagrams arrive densely, poll for them each millisecond, as often as the host
@@ -407,6 +507,8 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	track_opened(a->track);
 	track_list(a->track);
 	track_look(a->track, TRACK_LOOK_FILES);
+	find_tables(a);
+	tables_now(a, true);
 	if (track_users(a->track))
 		scan_now(a, true);
 	else
@@ -512,11 +614,12 @@ static int events_open(struct agent *a)
 	a->look = add_event(a, -1, 0, on_look);
 	a->second = add_event(a, -1, 0, on_second);
 	a->want = add_event(a, -1, 0, on_wanted);
+	a->tables_look = add_event(a, -1, 0, on_tables);
 	a->datagram = add_event(a, latency_fd(a->latency), in, on_datagram);
 	a->datagram_again = add_event(a, -1, 0, on_datagram);
 	beat = add_event(a, -1, EV_PERSIST, on_beat);
-	if (!a->scan || !a->look || !a->second || !a->want || !a->datagram || !a->datagram_again ||
-	    !beat)
+	if (!a->scan || !a->look || !a->second || !a->want || !a->tables_look || !a->datagram ||
+	    !a->datagram_again || !beat)
 		return -ENOMEM;
 	event_priority_set(beat, FIRST);
 	event_priority_set(a->datagram, FIRST);
@@ -540,6 +643,9 @@ static int open_parts(struct agent *a)
 	rc = track_open(&a->track, &sink, a, a->log);
 	if (rc)
 		return setup_fail(a->log, "memory", rc, SETUP_FREE_MEMORY);
+	rc = queue_tables_open(&a->tables, &queue_sink, a, &queue_reader, a->log);
+	if (rc)
+		return setup_fail(a->log, "memory", rc, SETUP_FREE_MEMORY);
 	rc = watch_open(&a->watch);
 	if (rc)
 		return setup_fail(a->log, "inotify", rc,
@@ -550,6 +656,7 @@ static int open_parts(struct agent *a)
 	if (rc)
 		return setup_fail(a->log, a->o->socket, rc,
 				  "give --socket a short path in a folder that exists");
+	latency_queues(a->latency, on_queues);
 	if (a->o->load_ns) /* without it the agent is of use, too */
 		(void)load_page_open(&a->load, a->book, "/proc", a->o->load_ns, &load_kmod, a->log);
 	rc = a->setup.node_ops->want
@@ -591,6 +698,9 @@ int agent_run(struct agent *a)
 	track_opened(a->track);
 	track_list(a->track);
 	track_look(a->track, TRACK_LOOK_FILES);
+	queue_tables_list(a->tables);
+	find_tables(a);
+	tables_now(a, true);
 	scan_now(a, true);
 	rc = publish_node(a);
 	if (rc)
@@ -628,6 +738,7 @@ void agent_close(struct agent *a)
 	wanted_close(a->wanted);
 	watch_close(&a->watch);
 	track_close(a->track);
+	queue_tables_close(a->tables);
 	book_close(a->book);
 	setup_close(&a->setup);
 	free(a);

@@ -18,12 +18,14 @@
 
 #include "ibmon/agent/latency_socket.h"
 #include "ibmon/agent/proc.h"
+#include "ibmon/agent/queue_entry.h"
 
 struct latency_socket {
 	int fd;
 	struct sockaddr_un addr;
 	struct book *book;
 	int (*join)(void *ctx, pid_t pid);
+	int (*queues)(void *ctx, pid_t pid, const void *buf, size_t len); /* NULL: none */
 	void *ctx;
 	const struct log *log;
 	pid_t pid[GUEST_LATENCIES_MAX]; /* by index of page; 0: free */
@@ -124,6 +126,12 @@ void latency_close(struct latency_socket *s)
 	free(s);
 }
 
+void latency_queues(struct latency_socket *s,
+		    int (*fn)(void *ctx, pid_t pid, const void *buf, size_t len))
+{
+	s->queues = fn;
+}
+
 int latency_fd(const struct latency_socket *s)
 {
 	return s->fd;
@@ -221,6 +229,15 @@ static void store_datagram(struct latency_socket *s, pid_t pid, const void *buf,
 	book_latency_put(s->book, (unsigned int)page, put, (uint32_t)n, (uint64_t)now.ns);
 }
 
+static void take_datagram(struct latency_socket *s, pid_t pid, const void *buf, size_t len,
+			  struct mono now)
+{
+	if (!s->queues || !queue_datagram_is(buf, len))
+		store_datagram(s, pid, buf, len, now);
+	else if (s->queues(s->ctx, pid, buf, len))
+		s->bad++;
+}
+
 /* Bounded by max, so that a flood of datagrams cannot keep the loop from scans and heartbeats. */
 int latency_read(struct latency_socket *s, int max, struct mono now)
 {
@@ -242,7 +259,7 @@ int latency_read(struct latency_socket *s, int max, struct mono now)
 
 		if (n < 0)
 			break;
-		store_datagram(s, sender_pid(&msg), buf, (size_t)n, now);
+		take_datagram(s, sender_pid(&msg), buf, (size_t)n, now);
 	}
 	return i;
 }

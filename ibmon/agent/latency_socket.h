@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * latency_socket: copies the samples that applications send
- * (include/resex/agent_socket.h) into latency pages, one page for each process.
+ * (include/resex/agent_socket.h) into latency pages, one page for each process. What arrives about
+ * queues is passed on.
  */
 #ifndef RESEX_AGENT_LATENCY_H
 #define RESEX_AGENT_LATENCY_H
@@ -24,6 +25,13 @@ struct latency_socket;
 int latency_open(struct latency_socket **s, const char *path, struct book *b,
 		 int (*join)(void *ctx, pid_t pid), void *ctx, const struct log *log);
 void latency_close(struct latency_socket *s); /* removes the socket; the book keeps the pages */
+
+/*
+ * Datagrams about queues (struct agent_queues) go to fn, with the sender as the kernel named it;
+ * without it they are dropped.
+ */
+void latency_queues(struct latency_socket *s,
+		    int (*fn)(void *ctx, pid_t pid, const void *buf, size_t len));
 
 int latency_fd(const struct latency_socket *s);
 

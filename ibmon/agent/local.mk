@@ -20,6 +20,8 @@ libagent_a_SOURCES = \
 	ibmon/agent/pagemap.c ibmon/agent/pagemap.h \
 	ibmon/agent/proc.c ibmon/agent/proc.h \
 	ibmon/agent/procs.c ibmon/agent/procs.h \
+	include/resex/queue_table.h ibmon/agent/queue_entry.c ibmon/agent/queue_entry.h \
+	ibmon/agent/queue_tables.c ibmon/agent/queue_tables.h \
 	ibmon/agent/qpns.c ibmon/agent/qpns.h \
 	ibmon/agent/setup.c ibmon/agent/setup.h \
 	ibmon/agent/track.c ibmon/agent/track.h ibmon/agent/track_kinds.c ibmon/agent/track_priv.h \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * maps: a line of /proc/PID/maps -> a mapping of uverbsN, for proc.c. See maps.h.
+ * maps: a line of /proc/PID/maps -> a mapping of uverbsN or of a table, for proc.c. See maps.h.
  *
  * The kernel writes these lines, but any process can choose the file name in them: the
  * caller checks the device number as well.
@@ -11,6 +11,7 @@
 
 #include "ibmon/agent/maps.h"
 #include "resex/guest_abi.h"
+#include "resex/queue_table.h"
 
 #define UVERBS_DIR "/infiniband/uverbs"
 
@@ -84,5 +85,25 @@ bool maps_parse(const char *line, size_t len, struct maps_ring *m)
 	if (r.end <= r.start || (r.start | r.end | r.pgoff) % GUEST_PAGE)
 		return false;
 	*m = r;
+	return true;
+}
+
+bool maps_is_table(const char *line, size_t len, uint64_t *start)
+{
+	static const char name[] = "/memfd:" QUEUE_TABLE_NAME " (deleted)";
+	const char *p = line, *end = line + len, *path = memchr(line, '/', len);
+	uint64_t from, to, pgoff;
+
+	if (!path || (size_t)(end - path) != strlen(name) || memcmp(path, name, strlen(name)) != 0)
+		return false;
+	if (!parse_hex(&p, end, '-', &from) || !parse_hex(&p, end, ' ', &to))
+		return false;
+	if (end - p < 5 || p[0] != 'r' || p[3] != 's' || p[4] != ' ')
+		return false;
+	p += 5;
+	if (!parse_hex(&p, end, ' ', &pgoff) || pgoff || from % GUEST_PAGE ||
+	    to - from != sizeof(struct queue_table))
+		return false;
+	*start = from;
 	return true;
 }

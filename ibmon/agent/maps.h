@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * maps: parse lines of /proc/PID/maps into mappings of uverbs devices. Pure.
+ * maps: parse lines of /proc/PID/maps into mappings of uverbs devices and of tables. Pure.
  *
  * A ring of rxe is one shared mapping of /dev/infiniband/uverbsN. Its page offset
  * comes from a counter of the device that only grows. So (N, pgoff) names one ring as
@@ -24,6 +24,12 @@ struct maps_ring {
  * mapping of a uverbs device, of whole pages.
  */
 bool maps_parse(const char *line, size_t len, struct maps_ring *m);
+
+/*
+ * One line: is it a mapping of a table of queues (resex/queue_table.h)? By its name, which any
+ * process can choose.
+ */
+bool maps_is_table(const char *line, size_t len, uint64_t *start);
 
 /* Is path a uverbs device, as a link in /proc/PID/fd shows it? */
 bool maps_is_uverbs(const char *path, size_t len, uint32_t *uverbs);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #include "ibmon/agent/pagemap.h"
 #include "ibmon/agent/proc.h"
 #include "resex/guest_abi.h"
+#include "resex/queue_table.h"
 
 enum { PROC_PATH_MAX = 96, PROC_READ_MAX = 16384 };
 
@@ -39,17 +41,33 @@ static int open_file(pid_t pid, const char *name)
 	return fd;
 }
 
+/* What is looked for in the lines of maps. */
+struct lines {
+	struct maps_ring *out;
+	size_t max, n;
+	uint64_t *table; /* instead: the first table; n is 1 when it was found */
+};
+
+static void parse_line(struct lines *l, const char *line, size_t len)
+{
+	if (l->n == l->max)
+		return;
+	if (l->table)
+		l->n += maps_is_table(line, len, l->table);
+	else
+		l->n += maps_parse(line, len, &l->out[l->n]);
+}
+
 /*
  * Parse all whole lines of buf. Returns the number of bytes after the last one. The rest of
  * a line stays at the start of buf: the next read() completes it.
  */
-static size_t parse_lines(char *buf, size_t len, struct maps_ring *out, size_t max, size_t *n)
+static size_t parse_lines(char *buf, size_t len, struct lines *l)
 {
 	char *p = buf, *nl;
 
 	while ((nl = memchr(p, '\n', len - (size_t)(p - buf))) != NULL) {
-		if (*n < max && maps_parse(p, (size_t)(nl - p), &out[*n]))
-			(*n)++;
+		parse_line(l, p, (size_t)(nl - p));
 		p = nl + 1;
 	}
 	len -= (size_t)(p - buf);
@@ -57,24 +75,123 @@ static size_t parse_lines(char *buf, size_t len, struct maps_ring *out, size_t m
 	return len;
 }
 
-int proc_rings(pid_t pid, struct maps_ring *out, size_t max)
+static int read_maps(pid_t pid, struct lines *l)
 {
 	char buf[PROC_READ_MAX];
-	size_t kept = 0, n = 0;
+	size_t kept = 0;
 	int fd = open_file(pid, "maps");
 	ssize_t r;
 
 	if (fd < 0)
 		return fd;
 	while ((r = read(fd, buf + kept, sizeof(buf) - kept)) > 0) {
-		kept = parse_lines(buf, kept + (size_t)r, out, max, &n);
+		kept = parse_lines(buf, kept + (size_t)r, l);
 		if (kept == sizeof(buf)) /* a line longer than any of a ring: skip it */
 			kept = 0;
 	}
 	close(fd);
-	if (r < 0)
+	return r < 0 ? -errno : (int)l->n;
+}
+
+int proc_rings(pid_t pid, struct maps_ring *out, size_t max)
+{
+	struct lines l = { .out = out, .max = max };
+
+	return read_maps(pid, &l);
+}
+
+int proc_table(pid_t pid, uint64_t *addr)
+{
+	struct lines l = { .max = 1, .table = addr };
+	int rc = read_maps(pid, &l);
+
+	return rc < 0 ? rc : rc ? 0 : -ENOENT;
+}
+
+static int map_file(pid_t pid, uint64_t addr, char path[PROC_PATH_MAX])
+{
+	return snprintf(path, PROC_PATH_MAX, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
+			addr, addr + sizeof(struct queue_table));
+}
+
+bool proc_table_mapped(pid_t pid, uint64_t addr)
+{
+	char path[PROC_PATH_MAX];
+	struct stat st;
+
+	map_file(pid, addr, path);
+	return lstat(path, &st) == 0;
+}
+
+/*
+ * The number of the mount that an open file is on; -errno. The file system is not asked: that of
+ * a hostile process may never answer.
+ */
+static int mount_of(int fd)
+{
+	static const char key[] = "mnt_id:";
+	char path[PROC_PATH_MAX], text[256];
+	const char *at;
+	ssize_t n;
+	int info;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	info = open(path, O_RDONLY | O_CLOEXEC);
+	if (info < 0)
 		return -errno;
-	return (int)n;
+	n = read(info, text, sizeof(text) - 1);
+	close(info);
+	if (n < 0)
+		return -EIO;
+	text[n] = '\0';
+	at = strstr(text, key);
+	return at ? (int)strtol(at + strlen(key), NULL, 10) : -ENODATA;
+}
+
+/* All memfds are on one mount, which is the kernel's own. */
+static int is_memfd(int fd)
+{
+	int own = memfd_create("resex-agent", MFD_CLOEXEC), mount, theirs;
+
+	if (own < 0)
+		return -errno;
+	mount = mount_of(own);
+	theirs = mount_of(fd);
+	close(own);
+	if (mount < 0 || theirs < 0)
+		return mount < 0 ? mount : theirs;
+	return mount == theirs ? 0 : -EPERM;
+}
+
+/* O_PATH opens nothing: only what is known to be a memfd is opened. */
+int proc_table_open(pid_t pid, uint64_t addr)
+{
+	char path[PROC_PATH_MAX];
+	int fd, rc, file;
+
+	map_file(pid, addr, path);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = is_memfd(fd);
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	rc = file < 0 ? -errno : file;
+	close(fd);
+	return rc;
+}
+
+int proc_table_read(int fd, void *buf, size_t len)
+{
+	ssize_t n = pread(fd, buf, len, 0);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -EFAULT;
 }
 
 int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame)

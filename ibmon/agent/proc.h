@@ -16,6 +16,18 @@
 /* The first max mappings of uverbs devices. Their number, or -errno. */
 int proc_rings(pid_t pid, struct maps_ring *out, size_t max);
 
+/* Address of the table of queues in the process (maps.h). 0; -ENOENT: it has none; -errno. */
+int proc_table(pid_t pid, uint64_t *addr);
+/*
+ * The file of the table that is mapped at addr, for reading: it is a memfd, so that no read of it
+ * waits for another process. A descriptor, or -errno (-ENOENT: no such mapping; -EPERM: no memfd).
+ */
+int proc_table_open(pid_t pid, uint64_t addr);
+/* The first len bytes of it. 0; -EFAULT: it is shorter; -errno. */
+int proc_table_read(int fd, void *buf, size_t len);
+/* Does the process map a table at addr? Its file is not looked at. */
+bool proc_table_mapped(pid_t pid, uint64_t addr);
+
 /* Frame numbers of n pages at addr: 0, -ESRCH, or as pagemap_frames(). */
 int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame);
 

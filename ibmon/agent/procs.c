@@ -2,8 +2,6 @@
 /*
  * procs: lists of processes -> the next to look at. See procs.h.
  */
-#include "config.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

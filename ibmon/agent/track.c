@@ -318,6 +318,23 @@ static void publish_all(struct track *t)
 	t->unpublished = unpublished;
 }
 
+/* publish_all() withdraws a ring that is published as another kind than its own. */
+bool track_again(struct track *t, pid_t owner, uint32_t qpn)
+{
+	bool found = false;
+
+	for (size_t i = 0; qpn && i < t->rings; i++) {
+		struct track_ring *r = t->ring[i];
+
+		if (r->owner != owner || r->what.number != qpn || r->what.kind != CLASS_SQ ||
+		    !r->id)
+			continue;
+		r->published = CLASS_UNKNOWN;
+		found = true;
+	}
+	return found;
+}
+
 static bool had_rings(const struct track *t, pid_t pid)
 {
 	for (size_t i = 0; i < t->rings; i++)

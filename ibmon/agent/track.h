@@ -79,6 +79,12 @@ bool track_looks(const struct track *t);
 /* A user exited: look for children that inherited its rings, then scan. */
 void track_gone(struct track *t, pid_t pid, struct mono now);
 
+/*
+ * More is known of a queue pair: its send queue, if it was published, is withdrawn and published
+ * again by the next scan. The host goes on counting. True: it was published.
+ */
+bool track_again(struct track *t, pid_t owner, uint32_t qpn);
+
 /* Device nodes appeared or disappeared. */
 void track_devices(struct track *t);
 

@@ -21,6 +21,23 @@ const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind)
 	return NULL;
 }
 
+const char *ring_provider(uint32_t provider)
+{
+	switch (provider) {
+	case GUEST_PROVIDER_RXE:
+		return "rxe";
+	case GUEST_PROVIDER_MLX5:
+		return "mlx5";
+	default:
+		return NULL;
+	}
+}
+
+const char *ring_providers_note(void)
+{
+	return "mlx5 was not yet run on ConnectX hardware";
+}
+
 const char *ring_fault_text(enum ring_fault f)
 {
 	switch (f) {

@@ -78,6 +78,11 @@ struct ring_totals {
 /* *to += *t, with the union of the flags; qpn is unchanged. */
 void ring_totals_add(struct ring_totals *to, const struct ring_totals *t);
 
+/* The name of a provider whose queues are read, by enum guest_ring_provider; NULL: another. */
+const char *ring_provider(uint32_t provider);
+/* What an operator must know of them: one sentence without an end. */
+const char *ring_providers_note(void);
+
 struct ring;
 
 /*

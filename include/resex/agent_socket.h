@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * agent_socket.h: the datagrams in which applications report latencies to resex-agent.
+ * agent_socket.h: the datagrams in which applications report latencies to resex-agent, and in
+ * which libresex-rings.so says where its table of queues is.
  *
- * A datagram to the UNIX socket AGENT_SOCKET is a header, then samples in the order in
+ * A datagram of latencies to the UNIX socket AGENT_SOCKET is a header, then samples in the order in
  * which they were measured. The agent copies them to the latency page of the sending
  * process (include/resex/guest_abi.h). The kernel identifies the sender
  * (SCM_CREDENTIALS), and the sender need not do anything for that. No answer is sent.
@@ -23,6 +24,9 @@
 #define AGENT_SOCKET_MAGIC   0x4c415852u /* "RXAL" */
 #define AGENT_SOCKET_VERSION 2u
 
+#define AGENT_QUEUES_MAGIC   0x51415852u /* "RXAQ" */
+#define AGENT_QUEUES_VERSION 1u
+
 enum { AGENT_SOCKET_SAMPLES_MAX = 256 };
 
 struct agent_latency {
@@ -40,6 +44,16 @@ struct agent_latencies {
 	struct agent_latency sample[];
 };
 
+/* The sender's table of queues is new or has changed (resex/queue_table.h). */
+struct agent_queues {
+	uint32_t magic;	  /* AGENT_QUEUES_MAGIC */
+	uint16_t version; /* AGENT_QUEUES_VERSION */
+	uint16_t reserved;
+	uint64_t address; /* of the table, in the sender's memory */
+	uint64_t nonce;	  /* of the table */
+};
+
+static_assert(sizeof(struct agent_queues) == 24, "ABI");
 static_assert(sizeof(struct agent_latency) == 12, "ABI");
 static_assert(sizeof(struct agent_latencies) == 16, "ABI");
 

@@ -138,6 +138,8 @@ int run_info(struct cli *c)
 		{ "longest tick", "tick_max_ns", LEFT | AS_NS },
 		{ "map calls", "map_calls", 1 },
 		{ "mapped pages", "mapped_pages", 1 },
+		{ "queues read", "queues_read", 1 },
+		{ "note on queues", "queues_note", 1 },
 		{ "cross-check", "crosscheck", 1 },
 		{ "counters", "counters", 1 },
 		{ 0 },

@@ -230,6 +230,16 @@ static json_t *scheduler_names(const struct guests *gs)
 	return arr;
 }
 
+static json_t *provider_names(void)
+{
+	json_t *arr = json_array();
+
+	for (uint32_t p = GUEST_PROVIDER_RXE; p <= GUEST_PROVIDER_MLX4; p++)
+		if (ring_provider(p))
+			json_array_append_new(arr, json_string(ring_provider(p)));
+	return arr;
+}
+
 /* How well the 1 ms path keeps its time: an overloaded dom0 shows here first. */
 static void put_ticks(json_t *o, const struct snapshot *sn)
 {
@@ -273,6 +283,8 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	put_u(o, "map_calls", calls);
 	put_u(o, "mapped_pages", pages);
 	put_u(o, "events_lost", all.events_lost);
+	json_object_set_new(o, "queues_read", provider_names());
+	put_s(o, "queues_note", ring_providers_note());
 	for (uint32_t i = 0; i < all.conf->links; i++)
 		json_array_append_new(links, link_row(c->guests, i));
 	json_object_set_new(o, "links", links);
@@ -381,7 +393,9 @@ static json_t *ring_row(const struct guest_ring_info *info, const struct ring_to
 	put_s(o, "fault", info->fault ? ring_fault_text(info->fault) : "");
 	if (info->desc.kind) { /* 0: the registry has no good descriptor of it */
 		put_s(o, "kind", info->desc.kind == RING_CQ ? "CQ" : "SQ");
+		put_name(o, "provider", ring_provider(info->desc.provider));
 		put_u(o, "entries", info->desc.entries);
+		put_u(o, "path_mtu", info->desc.path_mtu);
 		put_u(o, "pid", info->desc.pid);
 		put_s(o, "comm", info->desc.comm);
 		/* The agent's claim, until an entry of the ring names the queue pair. */

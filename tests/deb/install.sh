@@ -77,6 +77,12 @@ agent_needs_no_libxenctrl() {
 		! in_root ldd /usr/sbin/resex-agent | grep libxenctrl
 }
 
+# By its name alone, from where the loader looks.
+rings_library_loads() {
+	in_root env RESEX_RINGS=mlx6 LD_PRELOAD=libresex-rings.so resex-agent --version 2>&1 |
+		grep 'libresex-rings: .* has "mlx6": it takes mlx5'
+}
+
 varnish_takes_the_module() {
 	in_root sh -c 'printf "vcl 4.1;\nimport resex;\nbackend default none;\n" >/tmp/t.vcl && varnishd -C -n /tmp/v -f /tmp/t.vcl'
 }
@@ -239,6 +245,7 @@ check "starts and enables no unit" not_started
 check "makes its group and its user" accounts_are_made
 check "every program runs" programs_run
 check "resex-agent needs no libxenctrl" agent_needs_no_libxenctrl
+check "libresex-rings.so is loaded by its name" rings_library_loads
 check "the configuration is a conffile, and right" configuration_is_right
 check "varnishd takes the module" varnish_takes_the_module
 check "examples compile with the libraries" examples_compile

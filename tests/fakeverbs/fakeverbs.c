@@ -327,6 +327,9 @@ static int destroy_cq(const struct command *c)
 	const struct ib_uverbs_destroy_cq *q = body(c, sizeof(*q));
 	struct fakeverbs_cq *cq = cq_of(q->cq_handle);
 
+	for (int i = 0; cq && i < QPS; i++)
+		if (fake.qp[i].handle && (fake.qp[i].send_cq == cq || fake.qp[i].recv_cq == cq))
+			return -EBUSY;
 	response(c, sizeof(struct ib_uverbs_destroy_cq_resp));
 	if (cq)
 		memset(cq, 0, sizeof(*cq));

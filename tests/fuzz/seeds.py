@@ -15,6 +15,7 @@ from cluster_seeds import CLUSTER
 from http_seeds import HTTP
 from mlx4_seeds import MLX4_SEEDS
 from mlx5_seeds import MLX5_SEEDS
+from queue_seeds import QUEUES
 
 
 def write(out, target, seeds):
@@ -221,7 +222,6 @@ def control(rings=256, pages=4096, after=0xFFFF, at=0, value=0, absent=0):
 GRANT, FRAME = 1, 2
 TWO = registry([ref(GRANT, 0)], [ref(FRAME, 1)], [ref(GRANT, 2)], 12)
 TWO_PAGES = directory(ring(1), ring(2, CQ, 128, 64, 0, 5, 3)) + frames(*range(1000, 1080))
-
 
 
 def latency(written, *samples, writing=None, dropped=0, magic=0x4c585245):
@@ -792,7 +792,7 @@ def main():
         sys.exit(__doc__)
     for name, seeds in {
             "api": API, "btf": BTF, "cache": CACHE, "cached": CACHED_JSON, "caps": CAPS, "claim": CLAIM, "cluster": CLUSTER, "conf": CONF, "control":
-            CONTROL, "haproxy": HAPROXY, "hello": HELLO, "history": HISTORY, "http": HTTP, "httplog": HTTPLOG, "methods": METHODS, "mlx4": MLX4_SEEDS, "mlx5": MLX5_SEEDS, "nodes": NODES, "proc": PROC, "record": RECORD, "registry": REGISTRY_SEEDS, "ring": RING_SEEDS, "scenario":
+            CONTROL, "haproxy": HAPROXY, "hello": HELLO, "history": HISTORY, "http": HTTP, "httplog": HTTPLOG, "methods": METHODS, "mlx4": MLX4_SEEDS, "mlx5": MLX5_SEEDS, "nodes": NODES, "proc": PROC, "queues": QUEUES, "record": RECORD, "registry": REGISTRY_SEEDS, "ring": RING_SEEDS, "scenario":
             SCENARIO, "tcp": TCP, "trace": TRACE}.items():
         write(sys.argv[1], name, seeds)
 

@@ -48,7 +48,7 @@ EXTRA_DIST += \
 	tests/system/sc_store.py \
 	tests/system/sc_reconf.py \
 	tests/system/sc_reconf_faults.py \
-	tests/system/sc_restored.py \
+	tests/system/sc_restored.py tests/system/sc_rings.py \
 	tests/system/sc_survive.py \
 	tests/system/sc_survive_ioshares.py \
 	tests/system/sc_traffic.py \

@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # What scenarios run; one that is missing fails the scenarios that need it.
 PROGRAMS = {
     "resexd": "/usr/sbin/", "resex": "/usr/bin/", "resex-peek": "/usr/bin/", "benchex": "/usr/bin/",
-    "resex-agent": "/usr/sbin/",
+    "resex-agent": "/usr/sbin/", "libresex-rings.so": "/usr/lib/x86_64-linux-gnu/",
     "rdmaload": "/t/", "hvprobe": "/t/", "hvguest": "/t/", "domtool": "/t/", "scribble": "/t/", "latload": "/t/",
     "rdmaodd": "/t/", "rdmabrief": "/t/", "reseed": "/t/", "ringrec": "/t/", "agentbeat": "/t/",
     "bxliar": "/t/", "liar_verbs": "/t/", "two_hosts": "/t/", "lock_hosts": "/t/", "move_hosts": "/t/",

@@ -30,6 +30,7 @@ import sc_operator
 import sc_reconf
 import sc_reconf_faults
 import sc_restored
+import sc_rings
 import sc_store
 import sc_survive
 import sc_survive_ioshares
@@ -107,6 +108,8 @@ ALL = [
              "guests that come, go, pause and move their memory are counted, and leave nothing", beside=True),
     Scenario("traffic", "pair", sc_traffic.traffic,
              "unusual RDMA traffic is counted right, or marked as ring-list promises", "deep", True),
+    Scenario("rings", "pair", sc_rings.rings,
+             "with libresex-rings.so preloaded, perftest is counted the same, and the host knows path MTUs", "deep", True),
     Scenario("traffic-all", "pair", sc_traffic.traffic_all,
              "all cases of traffic, also those that are known to fail", "named", True),
     Scenario("brief", "counted", sc_brief.brief,

@@ -379,6 +379,20 @@ tests_unit_test_golden_mlx5_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
 tests_unit_test_golden_mlx5_laps_SOURCES = tests/unit/test_golden_mlx5_laps.c $(MLX_RIG)
 tests_unit_test_golden_mlx5_laps_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 tests_unit_test_golden_mlx5_laps_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
+check_PROGRAMS += tests/unit/test_rings
+TESTS += tests/unit/test_rings
+tests_unit_test_rings_SOURCES = tests/unit/test_rings.c tests/unit/rings_app.h tests/unit/rings_rig.h tests/unit/tmpdir.h $(MLX5_RIG)
+tests_unit_test_rings_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+tests_unit_test_rings_LDADD = libagent.a libload.a libshared.a libreconf.a $(IBMON_LIBS) libutil.a $(EVENT_LIBS) $(ISAL_LIBS) $(XENGUEST_LIBS) $(VERBS_LIBS)
+EXTRA_tests_unit_test_rings_DEPENDENCIES = libresex-rings.so tests/unit/rings_loader tests/unit/rings_plugin.so
+# A program that test_rings runs, and what that loads.
+check_PROGRAMS += tests/unit/rings_loader tests/unit/rings_plugin.so
+tests_unit_rings_loader_SOURCES = tests/unit/rings_loader.c tests/unit/rings_app.h $(FAKEVERBS)
+tests_unit_rings_loader_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+tests_unit_rings_plugin_so_SOURCES = tests/unit/rings_plugin.c tests/unit/rings_app.h
+tests_unit_rings_plugin_so_CFLAGS = -std=gnu11 $(WARN) -fPIC
+tests_unit_rings_plugin_so_LDFLAGS = -shared
+tests_unit_rings_plugin_so_LDADD = $(VERBS_LIBS)
 endif
 endif
 
@@ -387,7 +401,8 @@ UNIT_AGENT = tests/unit/test_agent_maps tests/unit/test_agent_classify tests/uni
 	tests/unit/test_agent_book tests/unit/test_agent_latency tests/unit/test_agent_options \
 	tests/unit/test_agent_devices tests/unit/test_agent_procs \
 	tests/unit/test_agent_qpns tests/unit/test_agent_track \
-	tests/unit/test_agent_pagemap tests/unit/test_agent_load tests/unit/test_agent_wanted
+	tests/unit/test_agent_pagemap tests/unit/test_agent_load tests/unit/test_agent_wanted \
+	tests/unit/test_agent_queues tests/unit/test_rings_list
 check_PROGRAMS += $(UNIT_AGENT)
 TESTS += $(UNIT_AGENT)
 tests_unit_test_agent_maps_SOURCES = tests/unit/test_agent_maps.c tests/unit/prop.h
@@ -401,6 +416,10 @@ tests_unit_test_agent_nldev_SOURCES = tests/unit/test_agent_nldev.c tests/unit/p
 tests_unit_test_agent_nldev_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_procs_SOURCES = tests/unit/test_agent_procs.c tests/unit/prop.h
 tests_unit_test_agent_procs_LDADD = libagent.a libutil.a $(UNIT_LIBS)
+tests_unit_test_rings_list_SOURCES = tests/unit/test_rings_list.c ibmon/rings/queue_list.c ibmon/rings/queue_list.h tests/unit/prop.h
+tests_unit_test_rings_list_LDADD = libagent.a libutil.a $(UNIT_LIBS)
+tests_unit_test_agent_queues_SOURCES = tests/unit/test_agent_queues.c tests/unit/prop.h
+tests_unit_test_agent_queues_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_qpns_SOURCES = tests/unit/test_agent_qpns.c tests/unit/prop.h
 tests_unit_test_agent_qpns_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_book_SOURCES = tests/unit/test_agent_book.c tests/unit/prop.h

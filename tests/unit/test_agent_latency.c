@@ -21,6 +21,8 @@ struct rig {
 	char path[160], file[160];
 	pid_t joined;
 	int joins, refuse;
+	pid_t about_queues; /* the sender of the newest datagram about queues */
+	size_t bytes;
 };
 
 static int join(void *ctx, pid_t pid)
@@ -268,6 +270,35 @@ TEST_WITH(malformed_datagrams__are_dropped, rig_open, rig_close)
 	send_bytes(r, &bad, sizeof(bad));
 	latency_read(r->sock, 8, (struct mono){ 1 });
 	assert_int_equal(latencies(r, &l), 0);
+}
+
+static int on_queues(void *ctx, pid_t pid, const void *buf, size_t len)
+{
+	struct rig *r = (struct rig *)ctx;
+
+	(void)buf;
+	r->about_queues = pid;
+	r->bytes = len;
+	return 0;
+}
+
+TEST_WITH(datagram_about_queues__is_passed_on_with_its_sender, rig_open, rig_close)
+{
+	struct rig *r = *state;
+	const struct agent_queues q = { .magic = AGENT_QUEUES_MAGIC };
+	union datagram d = datagram(1);
+	struct guest_latency l;
+
+	send_bytes(r, &q, sizeof(q));
+	assert_int_equal(latency_read(r->sock, 8, (struct mono){ 1 }), 1); /* nobody takes it */
+	latency_queues(r->sock, on_queues);
+	send_bytes(r, &q, 5);
+	send_bytes(r, &d, bytes(1));
+	latency_read(r->sock, 8, (struct mono){ 1 });
+	assert_int_equal(r->about_queues, getpid());
+	assert_int_equal(r->bytes, 5);
+	assert_int_equal(latencies(r, &l), 1);
+	assert_int_equal(l.written, 1);
 }
 
 /* The host reads all of it, as it would each millisecond. */

@@ -101,3 +101,39 @@ TEST(cut_or_damaged_line__never_reads_beyond_it)
 		free(line);
 	}
 }
+
+#define TABLE_LINE                                                                                 \
+	"7f66cb9f4000-7f66cb9f8000 rw-s 00000000 00:01 1042  /memfd:resex-rings (deleted)"
+
+TEST(line_of_a_table__its_address_is_read)
+{
+	uint64_t at = 0;
+
+	assert_true(maps_is_table(TABLE_LINE, strlen(TABLE_LINE), &at));
+	assert_int_equal(at, 0x7f66cb9f4000);
+	for (size_t len = 0; len < strlen(TABLE_LINE); len++)
+		assert_false(maps_is_table(TABLE_LINE, len, &at));
+}
+
+TEST(lines_like_that_of_a_table__are_refused)
+{
+	static const char *const lines[] = {
+		RING_LINE,
+		"7f66cb9f4000-7f66cb9f9000 rw-s 00000000 00:01 1042 /memfd:resex-rings (deleted)",
+		"7f66cb9f8000-7f66cb9f4000 rw-s 00000000 00:01 1042 /memfd:resex-rings (deleted)",
+		"7f66cb9f4000-7f66cb9f8000 rw-p 00000000 00:01 1042 /memfd:resex-rings (deleted)",
+		"7f66cb9f4000-7f66cb9f8000 -w-s 00000000 00:01 1042 /memfd:resex-rings (deleted)",
+		"7f66cb9f4000-7f66cb9f8000 rw-s 00001000 00:01 1042 /memfd:resex-rings (deleted)",
+		"7f66cb9f4001-7f66cb9f8001 rw-s 00000000 00:01 1042 /memfd:resex-rings (deleted)",
+		"7f66cb9f4000-7f66cb9f8000 rw-s 00000000 00:01 1042 /memfd:resex-rings",
+		"7f66cb9f4000-7f66cb9f8000 rw-s 00000000 00:01 1042 /memfd:resex-ringz (deleted)",
+		"7f66cb9f4000-7f66cb9f8000 rw-s 00000000 00:01 1042 /tmp/memfd:resex-rings "
+		"(deleted)",
+	};
+	uint64_t at = 7;
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (maps_is_table(lines[i], strlen(lines[i]), &at))
+			fail_msg("taken for a table: %s", lines[i]);
+	assert_int_equal(at, 7);
+}

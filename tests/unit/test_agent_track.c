@@ -402,6 +402,26 @@ RIG_TEST(ring__its_entries_show_another_kind__is_published_again_as_that)
 	assert_int_equal(world.ids, 2);
 }
 
+/* The host goes on counting under the new id. */
+RIG_TEST(queue_pair__more_is_known_of_it__is_published_again)
+{
+	world.qps = 1;
+	world.qpn[0] = 20;
+	world.blank = true;
+	begin(1);
+	assert_int_equal(world.ids, 1);
+	assert_false(track_again(world.track, pid_of(PARENT), 21));
+	assert_false(track_again(world.track, pid_of(CHILD), 20));
+	scan();
+	assert_int_equal(world.withdrawn, 0);
+	assert_true(track_again(world.track, pid_of(PARENT), 20));
+	scan();
+	assert_int_equal(world.withdrawn, 1);
+	assert_int_equal(world.ids, 2);
+	scan();
+	assert_int_equal(world.ids, 2);
+}
+
 /* A process destroys its queue pair 20 and creates 21. */
 static void replace_queue_pair(void)
 {

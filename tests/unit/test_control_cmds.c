@@ -339,6 +339,10 @@ WITH_CALL(info__figures__are_those_of_sampler_and_configuration)
 	l = row(ask(g, "info", ""), "links", "ib1");
 	assert_string_equal(str(l, "port"), "port:x/1");
 	assert_true(json_is_false(json_object_get(last_result, "needs_reports")));
+	assert_string_equal(
+		json_string_value(json_array_get(json_object_get(last_result, "queues_read"), 1)),
+		"mlx5");
+	assert_non_null(strstr(str(last_result, "queues_note"), "not yet run on ConnectX"));
 	g->conf.realtime_priority = 5;
 	g->conf.lock_memory = true;
 	r = ask(g, "info", "");
@@ -767,6 +771,7 @@ WITH_CALL(ring_list__rings_with_their_totals)
 	assert_string_equal(str(ring, "kind"), "SQ");
 	assert_string_equal(str(ring, "comm"), "fake");
 	assert_int_equal(num(ring, "entries"), 16);
+	assert_string_equal(str(ring, "provider"), "rxe");
 	assert_int_equal(num(ring, "qpn"), 17);
 	assert_string_equal(str(ring, "state"), "active");
 	assert_int_equal(num(ring, "wrs"), 0);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* notify: datagrams to resex-agent about the table of queues (resex/agent_socket.h). */
+#ifndef RESEX_RINGS_NOTIFY_H
+#define RESEX_RINGS_NOTIFY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct notify {
+	int warned; /* atomic: a sentence was written to stderr */
+};
+
+/*
+ * Say that the table at address is new or has changed. wait: for at most 100 ms, when the agent's
+ * queue is full. If there is no agent, one sentence on stderr says so, once. A datagram that is
+ * lost costs some milliseconds: the agent looks at tables that it knows by itself.
+ */
+void notify_send(struct notify *n, uint64_t address, uint64_t nonce, bool wait);
+
+#endif
