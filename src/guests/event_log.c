@@ -24,18 +24,18 @@ static const struct {
 	const char *kind;
 	enum sort sort;
 } kinds[] = {
-	{ "agent-back" },      { "agent-silent" },    { "agreement", FOREIGN },
-	{ "alarm", FOREIGN },  { "balance" },	      { "cap", ROUTINE },
-	{ "cap-failed" },      { "counter" },	      { "divergence" },
-	{ "divergence-end" },  { "empty", ROUTINE },  { "explain" },
-	{ "guest-gone" },      { "guest-new" },	      { "guest-set" },
-	{ "host", FOREIGN },   { "host-late" },	      { "late", ROUTINE },
-	{ "members" },	       { "missed-qps" },      { "operator-cap" },
-	{ "operator-pool" },   { "operator-weight" }, { "own-cap" },
-	{ "pause" },	       { "policy" },	      { "reconf" },
-	{ "registry" },	       { "release" },	      { "reload" },
-	{ "resume" },	       { "ring-forged" },     { "unheard" },
-	{ "unpublished-qps" },
+	{ "agent-back", RARE },	     { "agent-silent", RARE },	  { "agreement", FOREIGN },
+	{ "alarm", FOREIGN },	     { "balance", RARE },	  { "cap", ROUTINE },
+	{ "cap-failed", RARE },	     { "counter", RARE },	  { "divergence", RARE },
+	{ "divergence-end", RARE },  { "empty", ROUTINE },	  { "explain", RARE },
+	{ "guest-gone", RARE },	     { "guest-new", RARE },	  { "guest-set", RARE },
+	{ "host", FOREIGN },	     { "host-late", RARE },	  { "late", ROUTINE },
+	{ "members", RARE },	     { "missed-qps", RARE },	  { "operator-cap", RARE },
+	{ "operator-pool", RARE },   { "operator-weight", RARE }, { "own-cap", RARE },
+	{ "pause", RARE },	     { "policy", RARE },	  { "reconf", RARE },
+	{ "registry", RARE },	     { "release", RARE },	  { "reload", RARE },
+	{ "resume", RARE },	     { "ring-forged", RARE },	  { "unheard", RARE },
+	{ "unpublished-qps", RARE },
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
