@@ -32,6 +32,7 @@ include/resex/cache_ring.h resex/region_abi.h @pure
 include/resex/*        @pure
 policies/*             policies/ resex/policy.h src/core/ @pure
 src/util/conf*         src/util/ src/core/ resex/exit.h config.h @libc jansson.h
+src/util/guard*        src/util/guard.h src/util/guard_priv.h src/util/clock.h @libc setjmp.h
 src/util/*             src/util/ src/core/ config.h @libc
 src/hv/xen/xenstore*   src/hv/xen/xen.h src/hv/store.h resex/guest_abi.h @libc @xen
 src/hv/xen/*           src/hv/xen/ src/hv/hv.h src/hv/store.h src/hv/backends.h src/core/ src/util/ config.h @libc @xen !xenstore.h !xenstore_lib.h
@@ -200,6 +201,7 @@ END
 words_except() {
 	cat <<'END'
 src/util/clock.c clock_gettime clock_nanosleep nanosleep CLOCK_BOOTTIME CLOCK_MONOTONIC
+src/util/guard_open.c CLOCK_MONOTONIC
 src/kmod/*       CLOCK_MONOTONIC
 ibmon/report/*   clock_gettime CLOCK_MONOTONIC_COARSE
 src/appcache/*   clock_gettime CLOCK_MONOTONIC_COARSE
