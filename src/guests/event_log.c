@@ -18,24 +18,25 @@ enum sort {
 	RARE,
 	ROUTINE, /* frequent: they go to the log at level debug only */
 	FOREIGN, /* other hosts, or any program that reaches this one, can cause them at any rate */
+	WARNING, /* rare; a scenario on the simulated clock logs warnings alone */
 };
 
 static const struct {
 	const char *kind;
 	enum sort sort;
 } kinds[] = {
-	{ "agent-back", RARE },	     { "agent-silent", RARE },	  { "agreement", FOREIGN },
-	{ "alarm", FOREIGN },	     { "balance", RARE },	  { "cap", ROUTINE },
-	{ "cap-failed", RARE },	     { "counter", RARE },	  { "divergence", RARE },
-	{ "divergence-end", RARE },  { "empty", ROUTINE },	  { "explain", RARE },
-	{ "guest-gone", RARE },	     { "guest-new", RARE },	  { "guest-set", RARE },
-	{ "host", FOREIGN },	     { "host-late", RARE },	  { "late", ROUTINE },
-	{ "members", RARE },	     { "missed-qps", RARE },	  { "operator-cap", RARE },
-	{ "operator-pool", RARE },   { "operator-weight", RARE }, { "own-cap", RARE },
-	{ "pause", RARE },	     { "policy", RARE },	  { "reconf", RARE },
-	{ "registry", RARE },	     { "release", RARE },	  { "reload", RARE },
-	{ "resume", RARE },	     { "ring-forged", RARE },	  { "unheard", RARE },
-	{ "unpublished-qps", RARE },
+	{ "agent-back", RARE },	    { "agent-silent", RARE },	 { "agreement", FOREIGN },
+	{ "alarm", FOREIGN },	    { "balance", RARE },	 { "cap", ROUTINE },
+	{ "cap-failed", RARE },	    { "counter", RARE },	 { "divergence", RARE },
+	{ "divergence-end", RARE }, { "empty", ROUTINE },	 { "explain", RARE },
+	{ "guest-gone", RARE },	    { "guest-new", RARE },	 { "guest-set", RARE },
+	{ "host", FOREIGN },	    { "host-late", RARE },	 { "late", ROUTINE },
+	{ "members", RARE },	    { "missed-qps", RARE },	 { "operator-cap", RARE },
+	{ "operator-pool", RARE },  { "operator-weight", RARE }, { "own-cap", RARE },
+	{ "pause", RARE },	    { "policy", RARE },		 { "policy-stopped", WARNING },
+	{ "reconf", RARE },	    { "registry", RARE },	 { "release", RARE },
+	{ "reload", RARE },	    { "resume", RARE },		 { "ring-forged", RARE },
+	{ "unheard", RARE },	    { "unpublished-qps", RARE },
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -62,6 +63,13 @@ static struct event_log *log_of(struct guests *gs, enum sort sort)
 	return sort == ROUTINE ? &gs->routine : &gs->rare;
 }
 
+static enum log_level level_of(enum sort sort)
+{
+	if (sort == WARNING)
+		return LOG_LVL_WARNING;
+	return sort == ROUTINE ? LOG_LVL_DEBUG : LOG_LVL_INFO;
+}
+
 void guests_event(struct guests *gs, int64_t wall_ns, const char *guest, const char *kind,
 		  const char *fmt, ...)
 {
@@ -77,8 +85,8 @@ void guests_event(struct guests *gs, int64_t wall_ns, const char *guest, const c
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
-	log_event(gs->log, sort == ROUTINE ? LOG_LVL_DEBUG : LOG_LVL_INFO,
-		  &(struct log_fields){ e->kind, e->guest, MESSAGE_ID }, e->text);
+	log_event(gs->log, level_of(sort), &(struct log_fields){ e->kind, e->guest, MESSAGE_ID },
+		  e->text);
 }
 
 /*

@@ -20,6 +20,7 @@
 #include "src/util/log.h"
 
 struct guests;
+struct plugins;
 struct guest_entry; /* one guest, from when it is first seen until its slot is free again */
 
 /* What guests_open is given. All but policy must outlive the guests. */
@@ -32,6 +33,7 @@ struct guests_parts {
 	struct hv_sched *sched;
 	struct hv_watch *watch;
 	struct counters counters; /* ops NULL: there are none, nothing is checked */
+	struct plugins *plugins;  /* conf/plugin.h; NULL: none */
 	bool observe;		  /* no cap is ever set */
 };
 
@@ -71,6 +73,12 @@ struct guests_view {
 	const struct policy_inst *policy;	   /* in force at the sampler's next tick */
 	const struct counter_ops *const *counters; /* ended by NULL; NULL: there are none */
 	uint64_t policy_number;			   /* how many policies guests_set_policy has set */
+	struct plugins *plugins;		   /* NULL: none */
+	/*
+	 * A plug-in was stopped, and null is in force in its place: its name, and why. NULL: none
+	 * was since a policy was set last.
+	 */
+	const char *stopped, *stopped_why;
 	bool observe;
 	bool paused;	       /* all guests are */
 	bool policy_changing;  /* the sampler still uses the policy before this one */

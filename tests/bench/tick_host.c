@@ -604,7 +604,7 @@ struct tick_host *tick_host_open(const struct size *size)
 	h->walk = pages(WALK_BYTES);
 	rc = handover_open(&h->ho);
 	if (!rc)
-		rc = policy_new(&h->policy, &policy_freemarket);
+		rc = policy_new(&h->policy, &policy_freemarket, false);
 	if (rc)
 		die("set-up", rc);
 	make_set(h);

@@ -166,7 +166,7 @@ UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sa
 	tests/unit/test_guests_rings tests/unit/test_guests_store tests/unit/test_guests_sim tests/unit/test_guests_log \
 	tests/unit/test_guests_caps tests/unit/test_own tests/unit/test_control_proto tests/unit/test_control_cmds \
 	tests/unit/test_control_set tests/unit/test_control_cluster tests/unit/test_control_reconf tests/unit/test_guests_conf tests/unit/test_guests_cross \
-	tests/unit/test_guard \
+	tests/unit/test_apart tests/unit/test_guard tests/unit/test_plugin tests/unit/test_stopped \
 	tests/unit/test_control tests/unit/test_engine
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
@@ -204,8 +204,18 @@ tests_unit_test_cluster_change_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a 
 tests_unit_test_settings_SOURCES = tests/unit/test_settings.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_settings_LDADD = $(DAEMON_LIBS) libcounters.a libpolicies.a libutil.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
+# A policy that misbehaves: a sanitizer would end the program before the guard sees it.
+check_LIBRARIES += librogue.a
+librogue_a_SOURCES = tests/fakes/fake_rogue.c tests/fakes/fake_rogue.h
+librogue_a_CFLAGS = -std=gnu11
+tests_unit_test_apart_SOURCES = tests/unit/test_apart.c tests/unit/timers.h $(SAMPLER_RIG)
+tests_unit_test_apart_LDADD = $(SAMPLER_LIBS) librogue.a $(JANSSON_LIBS)
+tests_unit_test_stopped_SOURCES = tests/unit/test_stopped.c $(GUESTS_RIG)
+tests_unit_test_stopped_LDADD = $(GUESTS_LIBS) librogue.a
 tests_unit_test_guard_SOURCES = tests/unit/test_guard.c tests/unit/prop.h tests/unit/timers.h
 tests_unit_test_guard_LDADD = libutil.a libcore.a $(UNIT_LIBS)
+tests_unit_test_plugin_SOURCES = tests/unit/test_plugin.c tests/unit/examples.h tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_plugin_LDADD = libconf.a libpolicies.a libutil.a libcore.a librogue.a $(UNIT_LIBS) $(JANSSON_LIBS)
 tests_unit_test_policy_load_SOURCES = tests/unit/test_policy_load.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_policy_load_LDADD = $(DAEMON_LIBS) libpolicies.a libutil.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
