@@ -482,7 +482,7 @@ static int sq_open(const struct ring_desc *d, const struct ring_mem *m, void *st
 	return sq_header_same(d, m) ? 0 : -EBADMSG;
 }
 
-/* Requests name neither queue pair nor index: the newest one that was read must be there as it was. */
+/* Requests name neither queue pair nor index: the newest that was read must be there as it was. */
 static bool sq_continues(const struct ring_desc *d, const struct ring_mem *m, const void *state,
 			 bool surely)
 {
