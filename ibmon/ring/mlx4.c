@@ -166,17 +166,12 @@ static void note_end(const struct mlx4_ring *r, uint16_t end)
 	r->q->more = is_posted_now(r, end, &r->q->next_raw);
 }
 
-/*
- * Is the slot of the newest request posted for the lap after that, and the slot after it, too? Then
- * the library passed them both.
- */
+/* Slot posted is not: is the newest request overwritten by the next lap, which passed them both? */
 static bool is_passed(const struct mlx4_ring *r)
 {
 	const struct mlx4_sq *q = r->q;
-	uint16_t next = (uint16_t)(q->posted + r->mask + 1);
 
-	return mlx4_is_posted(r, (uint16_t)(next - 1), q->last_raw) &&
-	       mlx4_is_posted(r, next, q->next_raw);
+	return mlx4_is_posted(r, (uint16_t)(q->posted + r->mask), q->last_raw);
 }
 
 /* Index of the first request that is not posted, modulo two laps. */
@@ -487,7 +482,7 @@ static int sq_open(const struct ring_desc *d, const struct ring_mem *m, void *st
 	return sq_header_same(d, m) ? 0 : -EBADMSG;
 }
 
-/* Requests name no queue pair and no index: the newest that was read must be there as it was. */
+/* Requests name neither queue pair nor index: the newest that was read must be there as it was. */
 static bool sq_continues(const struct ring_desc *d, const struct ring_mem *m, const void *state,
 			 bool surely)
 {

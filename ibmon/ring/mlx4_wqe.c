@@ -129,8 +129,6 @@ static bool sum_data(const struct mlx4_ring *r, uint16_t at, uint32_t from, uint
 {
 	uint64_t sum = 0;
 
-	if (from > end)
-		return false;
 	while (from < end) {
 		uint32_t length = word(r, at, from + RING_MLX4_DATA_BYTES);
 		uint32_t used = RING_MLX4_SEGMENT;

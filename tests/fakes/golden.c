@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * golden: reads the recorded rings of tests/golden, one by one. See golden.h; the format is in
- * the READMEs there.
+ * golden: reads the recorded rings of tests/golden, record by record. See golden.h;
+ * the format is in the READMEs there.
  */
 #include "tests/fakes/golden.h"
 

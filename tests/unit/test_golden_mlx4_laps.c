@@ -150,6 +150,8 @@ TEST(golden__reset_in_any_lap__counts_what_was_posted_since)
 		assert_int_equal(q->sq.s.lost, 0);
 		assert_int_equal(q->sq.s.mtus_sent, 3 * rows[i].after);
 		assert_true(q->sq.s.flags & SAMPLE_WRS_BOUNDED);
+		look(x);
+		assert_int_equal(q->sq.s.wrs | q->sq.s.flags, 0);
 		rig_close(x);
 	}
 }

@@ -334,6 +334,19 @@ TEST(cost__unknown_transport__an_address_is_told_from_data)
 	}
 }
 
+/* Its remote address begins as an address of a datagram does. */
+TEST(cost__unknown_transport__a_write_is_no_datagram)
+{
+	struct rig *x = start_of(GUEST_QP_UNKNOWN, 128, 32);
+
+	put_be32(word(x, 0, 1, 0), 0x01000007);
+	put_be32(word(x, 0, 3, 0), 3000);
+	post(x, RING_MLX4_WRITE, 4);
+	sample(x);
+	assert_int_equal(x->sq.s.mtus_sent, 3);
+	done(x);
+}
+
 TEST(cost__path_mtu_unknown__is_a_guess_if_it_matters)
 {
 	struct rig *x = start();
@@ -397,16 +410,16 @@ TEST(forged__request_that_no_adapter_accepts__is_entry)
 	static const struct {
 		uint32_t opcode, segments, data[2];
 	} rows[] = {
-		{ RING_MLX4_WRITE, 0, { 0, 0 } }, /* of no length */
-		{ RING_MLX4_WRITE, 1, { 0, 0 } }, /* without an address */
-		{ RING_MLX4_WRITE, 5, { 0, 0 } }, /* longer than its slot */
-		{ RING_MLX4_WRITE, 4, { RING_MLX4_INLINE | 29, 0 } },
+		{ RING_MLX4_BIND_MW, 0, { 0, 0 } },		      /* of no length */
+		{ RING_MLX4_WRITE, 1, { 0, 0 } },		      /* without an address */
+		{ RING_MLX4_WRITE, 9, { 0, 0 } },		      /* longer than its slot */
+		{ RING_MLX4_WRITE, 5, { RING_MLX4_INLINE | 29, 0 } }, /* in two chunks */
 		{ RING_MLX4_WRITE, 3, { RING_MLX4_INLINE | 13, 0 } },
 		{ RING_MLX4_WRITE, 4, { 0x7fffffff, 2 } },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct rig *x = start();
+		struct rig *x = start_of(GUEST_QP_RC, 128, 32);
 
 		put_be32(word(x, 0, 2, 0), rows[i].data[0]);
 		put_be32(word(x, 0, 3, 0), rows[i].data[1]);
@@ -513,6 +526,21 @@ TEST(lapped__with_requests_noted__counts_them_too)
 	done(x);
 }
 
+/* Nothing more is told, and two laps make it look as if it were of these requests. */
+TEST(lapped__twice_with_requests_noted__counts_them_once)
+{
+	struct rig *x = followed();
+
+	writes(x, 5);
+	sample(x);
+	writes(x, 126);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 5 + 62);
+	assert_int_equal(x->sq.s.lost, 62);
+	assert_int_equal(x->sq.s.backlog, SLOTS);
+	done(x);
+}
+
 /* The send queue gets no notice of completions, and new requests overwrite the old ones. */
 TEST(noted__overwritten__is_completed)
 {
@@ -534,17 +562,22 @@ TEST(read__longer_than_a_sample__goes_on)
 {
 	enum { MANY = 8192 };
 	struct rig *x = start_of(GUEST_QP_RC, ELEM, MANY);
+	struct ring_quiet q;
 
 	writes(x, MANY);
 	sample(x);
 	assert_int_equal(x->sq.s.wrs, RING_WALK_MAX);
 	sample(x);
 	assert_int_equal(x->sq.s.wrs, MANY - RING_WALK_MAX);
-	writes(x, MANY + 100);
+	writes(x, 100);
 	sample(x);
-	assert_int_equal(x->sq.s.lost, 100);
+	writes(x, 2 * MANY - 100);
+	sample(x);
+	assert_int_equal(x->sq.s.lost, MANY - 100);
 	assert_int_equal(x->sq.s.seen, RING_WALK_MAX);
 	assert_int_equal(x->sq.s.backlog, MANY - RING_WALK_MAX);
+	ring_watch(x->sq.r, &q);
+	assert_false(ring_is_quiet(&q));
 	sample(x);
 	assert_int_equal(x->sq.s.seen, MANY - RING_WALK_MAX);
 	assert_int_equal(x->sq.s.lost, 0);
@@ -570,6 +603,29 @@ TEST(reset__after_a_failure__forgets_it)
 	sample(x);
 	assert_int_equal(x->sq.s.wrs, 2);
 	assert_int_equal(x->sq.s.mtus_sent, 6);
+	done(x);
+}
+
+/* An old completion, compared as a number, would be of the new requests. */
+TEST(reset__after_many__forgets_what_was_told)
+{
+	struct rig *x = followed();
+
+	for (uint32_t i = 0; i < 100; i += 50) {
+		writes(x, 50);
+		complete(x, i + 50);
+		sample(x);
+	}
+	make_ready(x);
+	writes(x, 3);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 3);
+	writes(x, 2);
+	complete(x, 3);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 1);
+	assert_int_equal(x->sq.s.backlog, 1);
+	assert_int_equal(x->sq.s.flags, 0);
 	done(x);
 }
 
@@ -617,6 +673,36 @@ TEST(told__nothing_for_a_second__is_charged)
 	}
 	sample(x);
 	assert_int_equal(x->sq.s.wrs, 2);
+	done(x);
+}
+
+TEST(told__two_queue_pairs__each_its_own)
+{
+	enum { OTHER = 0x99 };
+	struct rig *x = start();
+	struct rig other = { .sq.d.id = 0 };
+	struct ring *rings[2];
+
+	queue_init(&other.sq, RING_SQ, ELEM, SLOTS);
+	other.sq.d.number = OTHER;
+	make_ready(&other);
+	assert_int_equal(queue_open(&other.sq), 0);
+	assert_int_equal(look(x, &other.sq), 0);
+	rings[0] = other.sq.r;
+	rings[1] = x->sq.r;
+	free(x->peers);
+	x->peers = ring_peers_new(rings, 2);
+	complete(x, 0);
+	put_cqe(x, RING_MLX4_CQE_IS_SEND | RING_MLX4_WRITE, OTHER, 1);
+	put_cqe(x, RING_MLX4_CQE_IS_SEND | RING_MLX4_WRITE, 0x80, 2); /* of none of them */
+	writes(x, 3);
+	writes(&other, 3);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 1);
+	assert_int_equal(look(x, &other.sq), 0);
+	assert_int_equal(other.sq.s.wrs, 2);
+	ring_close(other.sq.r);
+	free(other.sq.mem);
 	done(x);
 }
 
@@ -715,9 +801,10 @@ TEST(completions__after_the_last_of_a_buffer__are_not_read)
 
 	put_cqe(x, RING_MLX4_CQE_RESIZED, 0, 0);
 	complete(x, 0);
-	for (int i = 0; i < 2; i++) {
+	for (uint32_t i = 0; i < 2; i++) {
 		sample(x);
 		assert_int_equal(x->cq.s.seen, 0);
+		set_polled(x, 2);
 	}
 	done(x);
 }
