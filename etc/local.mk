@@ -4,6 +4,9 @@ EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/cache.py etc/demo/cach
 exampledir = $(docdir)/examples
 dist_example_DATA = etc/resexd.json etc/cluster.json etc/cluster-web.json etc/cache/cached-app.json etc/cache/cached-proxy.json \
 	etc/cache/cluster-cache.json etc/cache/resex.vcl etc/examples/report.c etc/benchex/ice-like.trace
+# A policy that is built outside of this tree.
+policyexampledir = $(docdir)/examples/policy
+dist_policyexample_DATA = etc/examples/policy/Makefile etc/examples/policy/limit.c
 # Two hosts on one machine, by one command.
 twohostsdir = $(docdir)/examples/two-hosts
 dist_twohosts_DATA = etc/examples/two-hosts/cluster.json etc/examples/two-hosts/resexd.json

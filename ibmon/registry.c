@@ -166,7 +166,7 @@ static bool in_range(const struct guest_ring *g, uint32_t frames)
 	if (!g->id || g->kind > GUEST_RING_CQ || g->provider < GUEST_PROVIDER_RXE ||
 	    g->provider > GUEST_PROVIDER_MLX4)
 		return false;
-	if (!power_of_2_within(g->elem_size, 64, 4096) ||
+	if (!power_of_2_within(g->elem_size, GUEST_RING_ELEM_MIN, GUEST_RING_ELEM_MAX) ||
 	    !power_of_2_within(g->entries, 2, 1u << 20))
 		return false;
 	if (g->path_mtu && (g->path_mtu < 256 || g->path_mtu > 4096))

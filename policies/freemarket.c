@@ -192,6 +192,7 @@ static void fm_decide(const struct policy_in *in, const void *params, void *glob
 
 const struct policy_ops policy_freemarket = {
 	.abi = POLICY_ABI,
+	.size = sizeof(struct policy_ops),
 	.name = "freemarket",
 	.text = "One price for all; a guest that has spent nearly all its Resos too early is "
 		"slowed down.",

@@ -505,6 +505,7 @@ static void ios_decide(const struct policy_in *in, const void *params, void *glo
 
 const struct policy_ops policy_ioshares = {
 	.abi = POLICY_ABI,
+	.size = sizeof(struct policy_ops),
 	.name = "ioshares",
 	.text = "A guest that slows others on its link is charged more and capped, until they "
 		"recover.",

@@ -1,6 +1,7 @@
 # libpolicies: pure decisions on libcore.
 noinst_LIBRARIES += libpolicies.a
 libpolicies_a_SOURCES = \
+	policies/check.c policies/check.h \
 	policies/freemarket.c \
 	policies/ioshares.c \
 	policies/ioshares.h \

@@ -41,6 +41,7 @@ static void null_decide(const struct policy_in *in, const void *params, void *gl
 
 const struct policy_ops policy_null = {
 	.abi = POLICY_ABI,
+	.size = sizeof(struct policy_ops),
 	.name = "null",
 	.text = "Charges every guest and caps none: the baseline for the other policies.",
 	.params = null_params,

@@ -113,6 +113,7 @@ static void ratio_decide(const struct policy_in *in, const void *params, void *g
 
 const struct policy_ops policy_ratio = {
 	.abi = POLICY_ABI,
+	.size = sizeof(struct policy_ops),
 	.name = "ratio",
 	.text = "Caps a guest by how much larger its messages are than a given size.",
 	.params_size = sizeof(struct ratio_params),

@@ -26,6 +26,7 @@ expected() {
 /usr/lib/libresex-report.a
 /usr/lib/libresex-rings.so
 /usr/lib/pkgconfig/resex-cache.pc
+/usr/lib/pkgconfig/resex-policy.pc
 /usr/lib/pkgconfig/resex-report.pc
 /usr/lib/systemd/system/resex-agent.service
 /usr/lib/systemd/system/resex-cached.service
@@ -56,6 +57,8 @@ expected() {
 /usr/share/doc/resex/examples/cluster-web.json
 /usr/share/doc/resex/examples/cluster.json
 /usr/share/doc/resex/examples/ice-like.trace
+/usr/share/doc/resex/examples/policy/Makefile
+/usr/share/doc/resex/examples/policy/limit.c
 /usr/share/doc/resex/examples/report.c
 /usr/share/doc/resex/examples/resex.vcl
 /usr/share/doc/resex/examples/resexd.json
@@ -158,6 +161,21 @@ policy_compiles_alone() {
 	compile_policy "$dest/usr/include"
 }
 
+# The example as its reader would build it: by the installed headers, pkg-config and Makefile. It is
+# tried and installed; what resexd then says of it comes from the file itself.
+policy_example_decides() {
+	local at=$tmp/example-policy scenario=$dest/usr/share/doc/resex/examples/scenarios/paper.json out
+	cp -r "$dest/usr/share/doc/resex/examples/policy" "$at"
+	sed "s|^prefix=.*|prefix=$dest/usr|; s|=/usr/|=$dest/usr/|" "$dest/usr/lib/pkgconfig/resex-policy.pc" >"$at/resex-policy.pc"
+	out=$(PATH=$dest/usr/sbin:$PATH PKG_CONFIG_PATH=$at make -s -C "$at" CFLAGS='-std=c11 -O2 -Wall -Wextra -Werror' \
+		SCENARIO="$scenario" try) || { echo "$out"; return 1; }
+	grep -q '"policy": *"limit"' <<<"$out" || { echo "$out"; return 1; }
+	PKG_CONFIG_PATH=$at make -s -C "$at" install || return
+	"$dest/usr/sbin/resexd" --hv sim --check -S "$scenario" --policy-dir "$dest/usr/lib/resex/policies" -p limit |
+		grep -q 'good: policy limit,' || return
+	rm -r "$dest/usr/lib/resex"
+}
+
 # The same with a header that needs this tree must fail: else the test above shows nothing.
 policy_that_needs_the_tree_does_not_compile() {
 	cp -r "$dest/usr/include" "$tmp/planted"
@@ -247,7 +265,7 @@ make -s -C "$build" install DESTDIR="$dest" >"$tmp/out" 2>&1 ||
 	{ cat "$tmp/out"; echo "install: 0 passed, 1 failed"; exit 1; }
 for what in same_list programs_run example_is_right units_are_right module_is_whole all_is_packaged \
 	    what_is_not_packaged_is_noticed debians_configuration_is_the_example pages_are_whole_in_html library_serves cache_library_serves \
-	    policy_compiles_alone policy_that_needs_the_tree_does_not_compile nothing_is_left; do
+	    policy_compiles_alone policy_example_decides policy_that_needs_the_tree_does_not_compile nothing_is_left; do
 	if $what >"$tmp/out" 2>&1; then
 		echo "pass ${what//_/ }"
 		passed=$((passed + 1))

@@ -32,6 +32,7 @@ include/resex/cache_ring.h resex/region_abi.h @pure
 include/resex/*        @pure
 policies/*             policies/ resex/policy.h src/core/ @pure
 src/util/conf*         src/util/ src/core/ resex/exit.h config.h @libc jansson.h
+src/util/guard*        src/util/guard.h src/util/guard_priv.h src/util/clock.h @libc setjmp.h
 src/util/*             src/util/ src/core/ config.h @libc
 src/hv/xen/xenstore*   src/hv/xen/xen.h src/hv/store.h resex/guest_abi.h @libc @xen
 src/hv/xen/*           src/hv/xen/ src/hv/hv.h src/hv/store.h src/hv/backends.h src/core/ src/util/ config.h @libc @xen !xenstore.h !xenstore_lib.h
@@ -136,9 +137,11 @@ src/cli/*              src/cli/ src/core/ src/util/ config.h @libc jansson.h res
 src/peek/*             src/peek/ src/cache/cache.h src/load/index.h src/core/ src/util/ src/conf/cluster.h src/shared/region.h src/transport/transport.h src/cli/table.h resex/exit.h config.h @libc jansson.h
 src/tick/domains*      src/tick/ src/core/ src/hv/hv.h @pure
 src/tick/actor*        src/tick/ src/core/ src/hv/hv.h src/util/clock.h @pure unistd.h
-src/tick/*             src/tick/ src/core/ src/hv/dom.h ibmon/scan.h ibmon/ring/mtu.h policies/policies.h src/util/clock.h @pure stdatomic.h sys/eventfd.h unistd.h
+src/tick/*             src/tick/ src/core/ src/hv/dom.h ibmon/scan.h ibmon/ring/mtu.h policies/policies.h src/util/clock.h src/util/guard.h @pure stdatomic.h sys/eventfd.h unistd.h
 src/conf/cluster_agree* src/conf/cluster.h src/util/bytes.h nettle/ @libc
 src/conf/cluster_balance* src/conf/ src/core/ src/util/ src/reconf/act.h @libc
+src/conf/plugin_elf*   src/conf/plugin.h @libc elf.h
+src/conf/plugin_seal*  src/conf/plugin.h @libc link.h
 src/conf/*             src/conf/ src/core/ src/util/ policies/policies.h src/transport/transport.h src/counters/counters.h src/shared/lease.h ibmon/registry.h resex/region_abi.h @libc
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/conf/settings.h src/tick/handover.h src/tick/written.h src/hv/hv.h ibmon/guest.h @libc uuid/uuid.h
 src/cluster/balancer*  src/cluster/balancer.h src/reconf/balance.h src/load/index.h src/core/units.h resex/load_abi.h @pure
@@ -158,6 +161,7 @@ src/lab/lab_cmd*       src/lab/lab_cmd.h src/util/cmdline.h resex/exit.h config.
 src/lab/main*          src/lab/load_cmd.h src/lab/reconf_cmd.h src/util/file.h resex/exit.h config.h @libc
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc
 src/daemon/*           src/daemon/ src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/guests/journal.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
+etc/examples/policy/*  resex/policy.h @pure
 etc/examples/*         resex/report.h resex/cache.h @libc
 tests/*                *
 END
@@ -200,6 +204,7 @@ END
 words_except() {
 	cat <<'END'
 src/util/clock.c clock_gettime clock_nanosleep nanosleep CLOCK_BOOTTIME CLOCK_MONOTONIC
+src/util/guard_open.c CLOCK_MONOTONIC
 src/kmod/*       CLOCK_MONOTONIC
 ibmon/report/*   clock_gettime CLOCK_MONOTONIC_COARSE
 src/appcache/*   clock_gettime CLOCK_MONOTONIC_COARSE
@@ -224,6 +229,7 @@ tick_may() {
 	cat <<'END'
 src/tick/handover.c write __errno_location # wakes another thread: an eventfd
 src/util/clock.c clock_gettime clock_nanosleep # the absolute sleep between two ticks
+src/util/guard.c timer_settime __sigsetjmp siglongjmp sigaction raise # a plug-in that does not return
 END
 }
 

@@ -20,7 +20,7 @@ keep=${TIDY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/resex/tidy}
 if [ "${1:-}" = --one ]; then # FILE, from TOP
 	file=$2
 	flags=(-std=gnu11 -I. -Iinclude "-I$TIDY_CONFIGURED" -DHAVE_CONFIG_H '-DRESEX_CONFDIR=""'
-		'-DRESEX_STATEDIR=""' '-DRESEX_RUNDIR=""' '-DRESEX_POLICYDIR=""' -I/usr/include/postgresql)
+		'-DRESEX_STATEDIR=""' '-DRESEX_RUNDIR=""' '-DRESEX_POLICYDIR=""' '-DRESEX_PLUGINDIR=""' -I/usr/include/postgresql)
 	case $file in # the headers of Varnish, and those that its programs make of ours
 	src/vmod/*) flags+=("-isystem$(pkg-config --variable=pkgincludedir varnishapi)" "-I$TIDY_CONFIGURED/src/vmod") ;;
 	esac

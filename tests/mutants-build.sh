@@ -42,8 +42,8 @@ build() {
 		esac
 		o=$tmp/obj/$(echo "$f" | tr / _).o
 		[ -f "$o" ] ||
-			$CC -std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -O1 -w -I. -Iinclude -DGOLDEN_DIR="\"$top/tests/golden/rxe\"" -DRESEX_RUNDIR='"/run/resex"' -DRESEX_CONFDIR='"/etc/resex"' \
-				-DRESEX_STATEDIR='"/var/lib/resex"' -DPACKAGE_VERSION='"0.0"' -I/usr/include/postgresql -c -o "$o" "$f" || return 1
+			$CC -std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -O1 -w -I. -Iinclude -DGOLDEN_DIR="\"$top/tests/golden\"" -DRESEX_RUNDIR='"/run/resex"' -DRESEX_CONFDIR='"/etc/resex"' \
+				-DRESEX_STATEDIR='"/var/lib/resex"' -DRESEX_PLUGINDIR='"/usr/lib/resex/policies"' -DPACKAGE_VERSION='"0.0"' -I/usr/include/postgresql -c -o "$o" "$f" || return 1
 		objs="$objs $o"
 	done
 	verbs=

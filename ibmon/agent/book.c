@@ -243,8 +243,9 @@ static bool power_of_two(uint32_t v, uint32_t min, uint32_t max)
 static bool in_ranges(const struct guest_ring *r)
 {
 	return (r->kind == GUEST_RING_SQ || r->kind == GUEST_RING_CQ) &&
-	       power_of_two(r->elem_size, 64, 4096) && power_of_two(r->entries, 2, 1u << 20) &&
-	       r->offset < GUEST_PAGE && r->frames >= 1 && r->frames <= GUEST_RING_FRAMES_MAX;
+	       power_of_two(r->elem_size, GUEST_RING_ELEM_MIN, GUEST_RING_ELEM_MAX) &&
+	       power_of_two(r->entries, 2, 1u << 20) && r->offset < GUEST_PAGE && r->frames >= 1 &&
+	       r->frames <= GUEST_RING_FRAMES_MAX;
 }
 
 /* Frames first, then the descriptor that names them. */

@@ -10,8 +10,8 @@
 #include "ibmon/ring/ring_priv.h"
 #include "resex/guest_abi.h"
 
-static const struct ring_ops *const layouts[] = { &ring_rxe_sq, &ring_rxe_cq, &ring_mlx5_sq,
-						  &ring_mlx5_cq };
+static const struct ring_ops *const layouts[] = { &ring_rxe_sq,	 &ring_rxe_cq,	&ring_mlx5_sq,
+						  &ring_mlx5_cq, &ring_mlx4_sq, &ring_mlx4_cq };
 
 const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind)
 {
@@ -71,7 +71,8 @@ static bool is_power_of_2(uint32_t v)
 
 static int check_desc(const struct ring_desc *d, const volatile void *base, size_t len)
 {
-	if (!is_power_of_2(d->elem_size) || d->elem_size < 64 || d->elem_size > 4096)
+	if (!is_power_of_2(d->elem_size) || d->elem_size < GUEST_RING_ELEM_MIN ||
+	    d->elem_size > GUEST_RING_ELEM_MAX)
 		return -EBADMSG;
 	if (!is_power_of_2(d->entries) || d->entries < 2 || d->entries > 1u << 20)
 		return -EBADMSG;

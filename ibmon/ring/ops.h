@@ -83,6 +83,8 @@ extern const struct ring_ops ring_rxe_sq;
 extern const struct ring_ops ring_rxe_cq;
 extern const struct ring_ops ring_mlx5_sq;
 extern const struct ring_ops ring_mlx5_cq;
+extern const struct ring_ops ring_mlx4_sq;
+extern const struct ring_ops ring_mlx4_cq;
 
 /* NULL: no code here knows this ring. */
 const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind);

@@ -66,6 +66,8 @@ enum {
 	GUEST_FRAMES_PER_PAGE = 512,
 	GUEST_RINGS_MAX = 256,	      /* valid descriptors over all directories */
 	GUEST_RING_FRAMES_MAX = 4096, /* frames of one ring: 16 MiB */
+	GUEST_RING_ELEM_MIN = 32,     /* bytes of a slot */
+	GUEST_RING_ELEM_MAX = 4096,
 	GUEST_LATENCY_SAMPLES = 336,
 };
 
@@ -141,13 +143,13 @@ struct guest_ring {
 	uint16_t provider;    /* enum guest_ring_provider */
 	uint32_t number;      /* QPN or CQN; 0: not known */
 	uint32_t pid;	      /* owner, for people */
-	uint32_t elem_size;   /* bytes, a power of two, 64 .. 4096 */
+	uint32_t elem_size;   /* bytes, a power of two, 32 .. 4096 */
 	uint32_t entries;     /* slots, a power of two, 2 .. 2^20 */
 	uint32_t path_mtu;    /* 256 .. 4096; 0: not known */
 	uint32_t offset;      /* of the ring in its first frame, 0 .. 4095 */
 	uint32_t first_frame; /* index into the list of all frames */
 	uint32_t frames;      /* 1 .. GUEST_RING_FRAMES_MAX */
-	uint64_t db_frame;    /* doorbell record (mlx5, mlx4); 0 on rxe */
+	uint64_t db_frame;    /* doorbell record (mlx5; mlx4: of a CQ); 0: none */
 	uint32_t db_offset;
 	uint32_t db_bytes;
 	uint64_t created; /* agent's CLOCK_BOOTTIME ns; for people */

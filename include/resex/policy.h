@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * policy.h: the contract between the engine and a pricing policy. Installed, and needs no
- * other header than those beside it.
+ * other header than those beside it. resex-policy(7) says how to write one.
  *
  * decide() reads const inputs and writes a plan. It does no I/O, reads no clock, allocates
  * nothing and has no static variables: its state is in two kinds of blocks of fixed size,
@@ -20,7 +20,20 @@
 #include "resex/units.h"
 
 /* Changes whenever a struct here, in resex/flow.h or in resex/units.h does. */
-#define POLICY_ABI 5u
+#define POLICY_ABI 6u
+
+/* What a policy that is not built into resexd, a plug-in, exports: see resex_policy below. */
+#define POLICY_SYMBOL "resex_policy"
+
+/* What a policy may have at most. */
+enum policy_limits {
+	POLICY_PARAMS_MAX = 64,	 /* parameters */
+	POLICY_REASONS_MAX = 64, /* reasons */
+	POLICY_TEXT_MAX = 255,	 /* bytes of a name, text or reason */
+	POLICY_PARAMS_SIZE = 4096,
+	POLICY_GLOBAL_SIZE = 65536,
+	POLICY_GUEST_SIZE = 16384,
+};
 
 /* The state of a guest that leaves is kept so long for a domain with the same UUID. */
 #define POLICY_KEPT_NS (60 * NS_PER_S)
@@ -74,20 +87,21 @@ struct policy_in {
 /* One parameter: a uint64_t at offset in the parameter block. */
 struct policy_param {
 	const char *name;
-	const char *unit; /* "permille", "ns", "mpct", ... */
+	const char *unit; /* "ns", "bytes", "permille", "mpct", or "-" for a plain number */
 	const char *text; /* one sentence: what it does, and where its default is from */
 	size_t offset;
 	uint64_t min, max, def;
 };
 
 struct policy_ops {
-	uint32_t abi; /* POLICY_ABI */
+	uint32_t abi;  /* POLICY_ABI */
+	uint32_t size; /* sizeof(struct policy_ops) */
 	const char *name;
 	const char *text;	/* one sentence for policy-list */
 	uint32_t needs_reports; /* 1: where no guest reports latencies, no guest is capped */
-	size_t params_size;	/* 0 .. 4096 */
-	size_t global_size;	/* 0 .. 65536 */
-	size_t guest_size;	/* 0 .. 16384 */
+	size_t params_size;	/* 0 .. POLICY_PARAMS_SIZE; all sizes are multiples of 8 */
+	size_t global_size;	/* 0 .. POLICY_GLOBAL_SIZE */
+	size_t guest_size;	/* 0 .. POLICY_GUEST_SIZE */
 	const struct policy_param *params; /* ends with name NULL */
 	/*
 	 * reasons[plan_guest.reason]: the reason in one sentence, in which "%0"
@@ -117,7 +131,19 @@ struct policy_ops {
 	 */
 	void (*decide)(const struct policy_in *in, const void *params, void *global, void *guests,
 		       struct plan *plan);
+	/*
+	 * NULL, or called once, before the policy is in force: the parameters have their values,
+	 * the blocks are zero. Returns NULL, or one sentence that says why these parameters are
+	 * not taken: then the policy is not put in force.
+	 */
+	const char *(*init)(const void *params, void *global, void *guests);
 };
+
+/*
+ * A plug-in is a shared object NAME.so that exports its policy as this symbol and calls no other
+ * function than memcpy() and its like: resex-policy(7) lists them.
+ */
+extern const struct policy_ops resex_policy __attribute__((visibility("default")));
 
 /* Is the bit of guest[i] set in still? */
 static inline bool policy_stands(const struct policy_in *in, uint32_t i)

@@ -76,7 +76,7 @@ static int post_one(struct bulk *b, struct flow *f)
 		b->net.first = bx_now(&b->net);
 	ret = bx_conn_post(&f->conn, &wr);
 	if (ret) {
-		bx_say("a message cannot be posted: %s", strerror(-ret));
+		bx_say("a message cannot be posted (%s): choose a smaller --depth", strerror(-ret));
 		bx_net_stop(&b->net, "error");
 		return ret;
 	}
@@ -172,7 +172,8 @@ static void handle_completion(struct bulk *b, const struct ibv_wc *wc, int64_t n
 	}
 	if (b->net.ended)
 		return;
-	bx_say("the server at %s is gone: %s", f->conn.peer, ibv_wc_status_str(wc->status));
+	bx_say("the server at %s is gone (%s): see what it printed last", f->conn.peer,
+	       ibv_wc_status_str(wc->status));
 	bx_net_stop(&b->net, "peer");
 }
 
@@ -233,7 +234,9 @@ static bool control_if_due(struct bulk *b, int64_t *until)
 	bx_pace_next(&b->control, 0);
 	ret = control_round(b);
 	if (ret) {
-		bx_say("a queue pair and a region cannot be made: %s", strerror(-ret));
+		bx_say("a queue pair and a region cannot be made (%s): end other programs that use "
+		       "the RDMA device",
+		       strerror(-ret));
 		bx_net_stop(&b->net, "error");
 	} else {
 		b->result.control_rounds++;
@@ -277,7 +280,8 @@ static void run_loop(struct bulk *b)
 		if (all_done(b))
 			bx_net_stop(&b->net, "requests");
 		if (b->net.cm_ready && bx_net_peer_left(&b->net) && !b->net.ended) {
-			bx_say("the server at %s ended the connection", b->conf->host);
+			bx_say("the server at %s ended the connection: see what it printed last",
+			       b->conf->host);
 			bx_net_stop(&b->net, "peer");
 		}
 		if (bx_net_over(&b->net, now) || (b->net.ended && !any_outstanding(b)))
@@ -392,7 +396,7 @@ static int print_result(struct bulk *b)
 	int ret;
 
 	bx_net_result(&b->net, r);
-	r->qp = calloc(b->flows, sizeof(*r->qp));
+	r->qp = bx_zeroed(b->flows, sizeof(*r->qp));
 	if (!r->qp)
 		return -ENOMEM;
 	for (r->qps = 0; r->qps < b->flows; r->qps++)
@@ -415,7 +419,7 @@ static void free_bulk(struct bulk *b)
 
 int bx_bulk(const struct bx_conf *conf)
 {
-	struct bulk *b = calloc(1, sizeof(*b));
+	struct bulk *b = bx_zeroed(1, sizeof(*b));
 	bool well;
 	int ret;
 
@@ -427,7 +431,7 @@ int bx_bulk(const struct bx_conf *conf)
 		free(b);
 		return ret == -EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
 	}
-	b->flow = calloc(conf->qps, sizeof(*b->flow));
+	b->flow = bx_zeroed(conf->qps, sizeof(*b->flow));
 	ret = b->flow ? connect_all(b) : -ENOMEM;
 	if (!ret) {
 		start_run(b);

@@ -124,7 +124,7 @@ static int post_one(struct client *c, struct lane *l)
 	l->asked[slot].stamp = (uint64_t)(c->open_loop ? due : now);
 	ret = send_ask(c, l, slot);
 	if (ret) {
-		bx_say("a request cannot be posted: %s", strerror(-ret));
+		bx_say("a request cannot be posted (%s): choose a smaller --depth", strerror(-ret));
 		bx_net_stop(&c->net, "error");
 		return ret;
 	}
@@ -213,7 +213,8 @@ static void handle_completion(struct client *c, const struct ibv_wc *wc, int64_t
 	bx_conn_ended(&l->conn, t, wc);
 	if (wc->status == IBV_WC_SUCCESS || c->net.ended)
 		return;
-	bx_say("the server at %s is gone: %s", l->conn.peer, ibv_wc_status_str(wc->status));
+	bx_say("the server at %s is gone (%s): see what it printed last", l->conn.peer,
+	       ibv_wc_status_str(wc->status));
 	bx_net_stop(&c->net, "peer");
 }
 
@@ -269,7 +270,8 @@ static void check_server(struct client *c, int64_t now)
 	if (c->net.ended)
 		return;
 	if (c->net.cm_ready && bx_net_peer_left(&c->net)) {
-		bx_say("the server at %s ended the connection", c->conf->host);
+		bx_say("the server at %s ended the connection: see what it printed last",
+		       c->conf->host);
 		bx_net_stop(&c->net, "peer");
 	} else if (c->unanswered && now - since > SILENT_S * NS_PER_S) {
 		bx_say("the server at %s has not answered for %d s: check that it runs",
@@ -345,7 +347,7 @@ static int allocate_memory(struct client *c, struct bx_dev *d)
 		       BX_MEMORY_MAX >> 20);
 		return -E2BIG;
 	}
-	c->asked = calloc(slots, sizeof(*c->asked));
+	c->asked = bx_zeroed(slots, sizeof(*c->asked));
 	if (!c->asked)
 		return -ENOMEM;
 	ret = bx_memory_get(&c->asks, d->pd, slots * BX_ASK_LEN, IBV_ACCESS_LOCAL_WRITE);
@@ -460,7 +462,7 @@ static int print_result(struct client *c)
 
 	bx_net_result(&c->net, r);
 	r->lost = c->unanswered;
-	r->qp = calloc(c->lanes, sizeof(*r->qp));
+	r->qp = bx_zeroed(c->lanes, sizeof(*r->qp));
 	if (!r->qp)
 		return -ENOMEM;
 	for (r->qps = 0; r->qps < c->lanes; r->qps++)
@@ -486,7 +488,7 @@ static void free_client(struct client *c)
 
 int bx_client(const struct bx_conf *conf)
 {
-	struct client *c = calloc(1, sizeof(*c));
+	struct client *c = bx_zeroed(1, sizeof(*c));
 	bool well;
 	int ret;
 
@@ -501,7 +503,7 @@ int bx_client(const struct bx_conf *conf)
 		free(c);
 		return ret == -EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
 	}
-	c->lane = calloc(conf->clients, sizeof(*c->lane));
+	c->lane = bx_zeroed(conf->clients, sizeof(*c->lane));
 	ret = c->lane ? connect_all(c) : -ENOMEM;
 	if (!ret) {
 		start_run(c);

@@ -266,7 +266,8 @@ int bx_conn_connect(struct bx_net *n, struct bx_conn *c, const struct bx_hello *
 	bx_hello_put(data, h);
 	if (rdma_connect(c->id, &p)) {
 		ret = -errno;
-		bx_say("connecting to %s failed: %s", n->conf->host, strerror(-ret));
+		bx_say("connecting to %s failed (%s): check that the server runs", n->conf->host,
+		       strerror(-ret));
 		return ret;
 	}
 	ret = await_established(n, c, h, reply);
@@ -275,7 +276,8 @@ int bx_conn_connect(struct bx_net *n, struct bx_conn *c, const struct bx_hello *
 	/* The empty WRITE by which the server checks a peer needs the right, also of bulk. */
 	ret = bx_conn_established(c, IBV_ACCESS_REMOTE_WRITE);
 	if (ret)
-		bx_say("the queue pair to %s was not set up: %s", n->conf->host, strerror(-ret));
+		bx_say("the queue pair to %s was not set up (%s): start both sides again",
+		       n->conf->host, strerror(-ret));
 	return ret;
 }
 

@@ -59,7 +59,7 @@ __attribute__((format(printf, 2, 3))) static int bad_value(const struct place *a
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
-	fputs("; merge lines that benchex printed with --json\n", stderr);
+	fputs(": merge lines that benchex printed with --json\n", stderr);
 	return -EINVAL;
 }
 
@@ -292,7 +292,7 @@ static int read_role(const struct place *at, const char *s, struct merge *m)
 	if (m->merged && role != (int)m->conf.role) {
 		utf8_escape(at->file, file, sizeof(file));
 		fprintf(stderr,
-			"benchex: %s:%" PRIu64 ": a result of %s, but those before it are of %s; "
+			"benchex: %s:%" PRIu64 ": a result of %s, but those before it are of %s: "
 			"merge the results of one role at a time\n",
 			file, at->line, bx_role_names[role], bx_role_names[m->conf.role]);
 		return -EINVAL;
@@ -692,16 +692,6 @@ static int print_sum(const struct merge *m, bool json)
 	return exit_code(bx_result_text(stdout, &m->sum));
 }
 
-static int wrong_usage(const char *word, const char *what)
-{
-	char shown[WORDS];
-
-	utf8_escape(word, shown, sizeof(shown));
-	fprintf(stderr, "benchex: %s: %s; write benchex merge [-j] [--parallel] FILE...\n", shown,
-		what);
-	return RESEX_USAGE;
-}
-
 static int print_help(void)
 {
 	puts("Usage: benchex merge [-j] [--parallel] FILE...\n"
@@ -719,7 +709,7 @@ static int merge_files(struct merge *m, bool json, int argc, char **argv)
 		rc = add_file(argv[i], m);
 	if (!rc && !m->merged) {
 		fprintf(stderr,
-			"benchex: merge: the files have no result; run benchex with --json\n");
+			"benchex: merge: the files have no result: run benchex with --json\n");
 		rc = RESEX_BAD_CONFIG;
 	}
 	if (!rc)
@@ -757,11 +747,17 @@ int bx_merge(int argc, char **argv)
 		fprintf(stderr, "benchex: %s\n", error);
 		return RESEX_USAGE;
 	}
-	if (optind == argc)
-		return wrong_usage("merge", "a file is missing");
+	if (optind == argc) {
+		fputs("benchex: merge: a file is missing: give benchex merge [-j] [--parallel] "
+		      "FILE...\n",
+		      stderr);
+		return RESEX_USAGE;
+	}
 	m = calloc(1, sizeof(*m));
-	if (!m)
+	if (!m) {
+		fputs("benchex: merge: there is no memory: end other programs\n", stderr);
 		return RESEX_FAILURE;
+	}
 	m->parallel = parallel;
 	rc = merge_files(m, json, argc - optind, argv + optind);
 	free(m);

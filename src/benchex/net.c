@@ -60,6 +60,15 @@ void bx_say(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
+void *bx_zeroed(size_t n, size_t size)
+{
+	void *at = calloc(n, size);
+
+	if (!at)
+		bx_say("there is no memory for %zu times %zu bytes: end other programs", n, size);
+	return at;
+}
+
 static int say_no_cm(int err)
 {
 	if (err == EACCES || err == EPERM) {
@@ -104,7 +113,9 @@ int bx_net_open(struct bx_net *n, const struct bx_conf *conf)
 	if (!ret && fcntl(n->cm->fd, F_SETFL, O_NONBLOCK) < 0)
 		ret = -errno;
 	if (ret) {
-		bx_say("signals cannot be waited for: %s", strerror(-ret));
+		bx_say("signals cannot be waited for (%s): raise the limit of open files (ulimit "
+		       "-n)",
+		       strerror(-ret));
 		bx_net_close(n);
 	}
 	return ret;
@@ -181,8 +192,9 @@ struct bx_dev *bx_net_dev(struct bx_net *n, struct ibv_context *verbs)
 	}
 	ret = dev_open(d, verbs, n->conf->events);
 	if (ret) {
-		bx_say("RDMA device %s cannot be used: %s", ibv_get_device_name(verbs->device),
-		       strerror(-ret));
+		bx_say("RDMA device %s cannot be used (%s): name an address of another one with "
+		       "--bind",
+		       ibv_get_device_name(verbs->device), strerror(-ret));
 		dev_close(d);
 		return NULL;
 	}

@@ -102,6 +102,9 @@ struct rdma_cm_event *bx_net_await(struct bx_net *n, int64_t until, int *err);
 /* Print "benchex: " and a sentence on stderr. */
 void bx_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* calloc(). NULL: after a sentence on stderr. */
+void *bx_zeroed(size_t n, size_t size);
+
 /* Resolve a name and port. 0, or -errno after a sentence on stderr. */
 int bx_address(const char *name, uint16_t port, bool passive, struct sockaddr_storage *out);
 /* The address of a connection's peer: "10.0.0.1". */

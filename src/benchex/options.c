@@ -68,7 +68,7 @@ struct parse {
 	bool given[ROWS];
 };
 
-/* Print one sentence on stderr. word comes from the command line and is escaped. */
+/* Print "benchex: WORD: sentence". word comes from the command line and is escaped. */
 __attribute__((format(printf, 2, 3))) static int usage_error(const char *word, const char *fmt, ...)
 {
 	char shown[SHOWN];
@@ -109,13 +109,22 @@ static void show_range(const struct row *r, char *buf, size_t size)
 	}
 }
 
+/* Print "benchex: --OPTION VALUE: remedy". */
+static int refuse_value(const struct row *r, const char *arg, const char *remedy)
+{
+	char word[SHOWN];
+
+	snprintf(word, sizeof(word), "--%s %s", r->name, arg);
+	return usage_error(word, "%s", remedy);
+}
+
 static int wrong_value(const struct row *r, const char *arg)
 {
-	char word[SHOWN], range[96];
+	char range[96], remedy[104];
 
 	show_range(r, range, sizeof(range));
-	snprintf(word, sizeof(word), "--%s %s", r->name, arg);
-	return usage_error(word, "give %s", range);
+	snprintf(remedy, sizeof(remedy), "give %s", range);
+	return refuse_value(r, arg, remedy);
 }
 
 static int parse_range(const struct row *r, const char *arg, struct bx_range *out)
@@ -158,10 +167,10 @@ static int parse_mix(const struct row *r, const char *arg, uint32_t out[BX_OPS])
 	do {
 		comma = strchr(s, ',');
 		if (parse_share(r, s, comma ? (size_t)(comma - s) : strlen(s), weight))
-			return usage_error(arg,
-					   "give --mix operations, each once, as write or "
-					   "write=3,read=1, of send, send_imm, write, write_imm, "
-					   "read, fetch_add, cmp_swap");
+			return refuse_value(r, arg,
+					    "give operations, each once, as write or "
+					    "write=3,read=1: send, send_imm, write, write_imm, "
+					    "read, fetch_add, cmp_swap");
 		s = comma ? comma + 1 : NULL;
 	} while (s);
 	memcpy(out, weight, sizeof(weight));
@@ -172,14 +181,14 @@ static int parse_mix(const struct row *r, const char *arg, uint32_t out[BX_OPS])
  * A profile is applied at its place in the command line: options behind it change it,
  * options before it are overwritten.
  */
-static int apply_profile(struct parse *p, const char *arg)
+static int apply_profile(struct parse *p, const struct row *r, const char *arg)
 {
 	const struct bx_profile *profile = bx_profile_find(arg);
 
 	if (!profile)
-		return usage_error(arg, "no such profile; benchex profiles lists them");
+		return refuse_value(r, arg, "there is no such profile: see benchex profiles");
 	if (p->conf->profile)
-		return usage_error(arg, "a second profile; leave out one of them");
+		return refuse_value(r, arg, "a profile was given before: leave out one of both");
 	profile->apply(p->conf);
 	p->conf->profile = profile->name;
 	return 0;
@@ -244,7 +253,7 @@ static int set_option(struct parse *p, const struct row *r, const char *arg)
 	case VALUE_MIX:
 		return parse_mix(r, arg, at);
 	case VALUE_PROFILE:
-		return apply_profile(p, arg);
+		return apply_profile(p, r, arg);
 	case VALUE_HELP:
 		bx_help_role(p->conf->role);
 		return printed(bx_flush(stdout));
@@ -287,14 +296,14 @@ static int check_client(const struct parse *p)
 
 	if (p->conf->control_per_s)
 		return usage_error("--profile control",
-				   "makes no requests; it is a profile of bulk");
+				   "it makes no requests: use it with benchex bulk");
 	for (size_t i = 0; p->conf->trace && i < sizeof(in_trace) / sizeof(in_trace[0]); i++)
 		if (is_given(p, in_trace[i] + 2))
 			return usage_error(in_trace[i],
-					   "a trace has its own; leave out one of both");
+					   "the trace says it: leave out this or --trace");
 	if (p->conf->think_ns && p->conf->rate)
 		return usage_error("--think",
-				   "with a rate requests do not wait for answers; leave out "
+				   "with --rate requests do not wait for answers: leave out "
 				   "one of both");
 	return 0;
 }
@@ -306,14 +315,14 @@ static int check_bulk(const struct parse *p)
 
 	if (is_given(p, "burst") && !c->rate)
 		return usage_error("--burst",
-				   "without a rate nothing waits for its time; give --rate");
+				   "without --rate no message waits for its time: give --rate");
 	if (c->burst > posted)
 		return usage_error("--burst",
-				   "%" PRIu32 " together, but %" PRIu64
-				   " may be under way; give a larger --depth or --qps",
+				   "%" PRIu32 " messages together, but only %" PRIu64
+				   " may be under way: give a larger --depth or --qps",
 				   c->burst, posted);
 	if (is_given(p, "size") && only_atomics(c) && (c->size.min != 8 || c->size.max != 8))
-		return usage_error("--size", "atomics move 8 bytes each; leave it out");
+		return usage_error("--size", "atomics move 8 bytes each: leave out --size");
 	return 0;
 }
 
@@ -323,7 +332,7 @@ static int check_conf(struct parse *p)
 	struct bx_conf *c = p->conf;
 
 	if (is_given(p, "report") && is_given(p, "agent"))
-		return usage_error("--report", "--agent says so, and where; leave out --report");
+		return usage_error("--report", "--agent says this, too: leave out --report");
 	if (c->role != BX_SERVER && !is_given(p, "seconds") && !is_given(p, "requests"))
 		c->seconds = SECONDS_DEFAULT;
 	if (only_atomics(c) && !is_given(p, "size"))
@@ -352,7 +361,7 @@ static int parse_host(const struct parse *p, int argc, char **argv)
 	if (c->role == BX_SERVER)
 		return optind < argc ? unexpected_word(p, argv[optind]) : 0;
 	if (optind == argc || !*argv[optind])
-		return usage_error(role, "its server is missing; write benchex %s HOST", role);
+		return usage_error(role, "the server is missing: give benchex %s HOST", role);
 	if (optind + 1 < argc)
 		return unexpected_word(p, argv[optind + 1]);
 	c->host = argv[optind];
@@ -477,6 +486,20 @@ static int role_options(enum bx_role role, struct bx_conf *conf, int argc, char 
 	return rc;
 }
 
+static int wrong_first_word(const char *word)
+{
+	char shown[SHOWN];
+
+	utf8_escape(word, shown, sizeof(shown));
+	if (*word)
+		fprintf(stderr, "benchex: unknown command \"%s\"", shown);
+	else
+		fputs("benchex: a command is missing", stderr);
+	fputs(": give server, client HOST, bulk HOST, merge FILE or profiles: see benchex --help\n",
+	      stderr);
+	return RESEX_USAGE;
+}
+
 int bx_options(struct bx_conf *conf, int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "";
@@ -497,7 +520,5 @@ int bx_options(struct bx_conf *conf, int argc, char **argv)
 	}
 	if (!strcmp(word, "-V") || !strcmp(word, "--version"))
 		return print_version();
-	return usage_error(*word ? word : "no role",
-			   "begin with server, client HOST, bulk HOST, merge FILE or profiles; "
-			   "see benchex --help");
+	return wrong_first_word(word);
 }

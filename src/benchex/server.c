@@ -124,7 +124,9 @@ static int say_no_listen(const struct bx_conf *conf, const struct sockaddr_stora
 		bx_say("%s belongs to no RDMA device (%s): see rdma link and ip address", name,
 		       strerror(err));
 	else
-		bx_say("listening at %s port %u failed: %s", name, conf->port, strerror(err));
+		bx_say("listening at %s port %u failed (%s): see rdma link, or choose another "
+		       "--port",
+		       name, conf->port, strerror(err));
 	return -err;
 }
 
@@ -150,14 +152,17 @@ static int open_all(struct server *s)
 {
 	int ret;
 
-	s->total = calloc(1, sizeof(*s->total));
+	s->total = bx_zeroed(1, sizeof(*s->total));
 	if (!s->total)
 		return -ENOMEM;
 	ret = server_serve_open(s);
-	if (!ret && s->conf->agent)
+	if (!ret && s->conf->agent) {
 		ret = resex_report_open(&s->report, s->conf->agent);
-	if (ret)
-		bx_say("the server cannot be set up: %s", strerror(-ret));
+		if (ret)
+			bx_say("--agent %s: times cannot be reported there (%s): give another "
+			       "socket",
+			       s->conf->agent, strerror(-ret));
+	}
 	return ret ? ret : listen_at(s);
 }
 
@@ -175,7 +180,7 @@ static void close_all(struct server *s)
 
 int bx_server(const struct bx_conf *conf)
 {
-	struct server *s = calloc(1, sizeof(*s));
+	struct server *s = bx_zeroed(1, sizeof(*s));
 	int ret;
 
 	if (!s)

@@ -17,7 +17,7 @@ enum { BATCH = 32 };
 int server_serve_open(struct server *s)
 {
 	s->slots = s->conf->depth + SERVER_STUCK_SLOTS;
-	s->answer = calloc(s->slots, sizeof(*s->answer));
+	s->answer = bx_zeroed(s->slots, sizeof(*s->answer));
 	return s->answer ? 0 : -ENOMEM;
 }
 

@@ -395,7 +395,7 @@ static bool is_called(const struct cached_conf *c, const struct cluster_cached *
 	return h->role == CLUSTER_APP || c->self->role == CLUSTER_APP;
 }
 
-static int add_peers(struct node *n, const struct cached_conf *c, struct conf_error *e)
+static int add_hosts(struct node *n, const struct cached_conf *c, struct conf_error *e)
 {
 	for (uint32_t i = 0; i < c->cluster.caches; i++) {
 		struct transport_peer p;
@@ -411,6 +411,24 @@ static int add_peers(struct node *n, const struct cached_conf *c, struct conf_er
 			       p.name, p.address,
 			       rc == -EINVAL ? "give an IP address and a port; for shm, a folder"
 					     : strerror(-rc));
+		return rc;
+	}
+	return 0;
+}
+
+/* They call this host, such as resex-peek; it calls none of them. */
+static int add_clients(struct node *n, const struct cached_conf *c, struct conf_error *e)
+{
+	for (uint32_t i = 0; i < c->cluster.clients; i++) {
+		struct transport_peer p;
+		int rc;
+
+		cluster_client_peer(&c->cluster, i, &p);
+		rc = transport_add(n->t, &p, node_now(n));
+		if (!rc)
+			continue;
+		conf_error_set(e, conf_exit(rc), "client \"%s\" cannot be added: %s", p.name,
+			       strerror(-rc));
 		return rc;
 	}
 	return 0;
@@ -451,7 +469,8 @@ static int open_all(struct node *n, const struct cached_conf *c, struct conf_err
 		conf_error_set(e, RESEX_FAILURE, "no memory for the links to other hosts");
 		return rc;
 	}
-	return add_peers(n, c, e);
+	rc = add_hosts(n, c, e);
+	return rc ? rc : add_clients(n, c, e);
 }
 
 int node_open(struct node **out, const struct cached_conf *c, struct event_base *base,

@@ -32,21 +32,6 @@ static void print_event(const json_t *e)
 	table_text(stdout, text ? text : "", at > 0 ? (size_t)at : 0, TABLE_BELOW, width);
 }
 
-/* The events of the wanted kind, in their order. */
-static json_t *of_kind(json_t *events, const char *kind)
-{
-	json_t *out = json_array(), *e;
-	const char *is;
-	size_t i;
-
-	json_array_foreach(events, i, e) {
-		is = json_string_value(json_object_get(e, "kind"));
-		if (!kind || (is && !strcmp(is, kind)))
-			json_array_append(out, e);
-	}
-	return out;
-}
-
 static void print_events(const struct cli *c, const json_t *events, long last)
 {
 	size_t n = json_array_size(events), i = 0;
@@ -68,19 +53,19 @@ static void print_events(const struct cli *c, const json_t *events, long last)
 
 static int ask_events(struct cli *c, json_int_t *since, long last)
 {
-	json_t *r = NULL, *wanted, *params = json_pack("{s:I}", "since", *since);
+	json_t *r = NULL, *params = json_pack("{s:I}", "since", *since);
 	int rc;
 
 	if (c->argc)
 		json_object_set_new(params, "guest", json_string(c->argv[0]));
+	if (c->options.kind)
+		json_object_set_new(params, "kind", json_string(c->options.kind));
 	rc = client_call(&c->client, "events", params, &r);
 	if (!rc) {
 		*since = json_integer_value(json_object_get(r, "newest"));
 		if (!c->options.json)
 			table_tame(r);
-		wanted = of_kind(json_object_get(r, "events"), c->options.kind);
-		print_events(c, wanted, last);
-		json_decref(wanted);
+		print_events(c, json_object_get(r, "events"), last);
 	}
 	json_decref(r);
 	return rc;

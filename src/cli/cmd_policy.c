@@ -12,19 +12,39 @@
 #include "src/util/conf.h"
 #include "src/util/utf8.h"
 
+/* A plug-in that cannot be used: why, in the place of what it does. */
+static void show_problems(json_t *policies)
+{
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(policies, i, o) {
+		json_t *problem = json_object_get(o, "problem");
+
+		if (json_string_length(problem))
+			json_object_set(o, "text", problem);
+	}
+}
+
 int run_policy_list(struct cli *c)
 {
 	static const struct column cols[] = {
-		{ "NAME", "name", 1 }, { "ACTIVE", "active", 1 }, { "WHAT", "text", 1 }, { 0 }
+		{ "NAME", "name", 1 },
+		{ "ACTIVE", "active", 1 },
+		{ "FROM", "from", 1 },
+		{ "WHAT", "text", 1 },
+		{ 0 },
 	};
-	static const int rank[] = { 0, 0, 0 };
+	static const int rank[] = { 0, 0, 1, 0 };
 	TABLE_RANKED(cols, rank);
 	json_t *r = NULL;
 	int rc = no_arguments(c) ? RESEX_USAGE : request_reply(c, "policy-list", NULL, &r);
 
-	if (!rc && r)
+	if (!rc && r) {
+		show_problems(json_object_get(r, "policies"));
 		table_print_fold(stdout, json_object_get(r, "policies"), cols, rank,
 				 table_width(stdout));
+	}
 	json_decref(r);
 	return rc;
 }

@@ -43,7 +43,7 @@ static int check_key_file(int fd, const char *file, struct conf_error *e)
 	if (st.st_uid != geteuid())
 		return fail_file(
 			e, -EINVAL, file,
-			"another user owns the key: chown it to the user that runs resexd");
+			"another user owns the key: run this as that user, or chown the key");
 	if (st.st_mode & 077)
 		return fail_file(e, -EINVAL, file, "other users may read the key: chmod 600 it");
 	return 0;

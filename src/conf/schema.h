@@ -14,7 +14,7 @@ json_t *schema_policy_file(void);
 
 /* A policy's name, or an object as in a policy file. */
 json_t *schema_policy(void);
-/* The names of all policies. */
+/* The names of all built-in policies, and any that a plug-in can have. */
 json_t *schema_policy_name(void);
 /* "links" of resexd.json. */
 json_t *schema_links(void);

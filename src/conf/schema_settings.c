@@ -13,6 +13,7 @@ static const struct conf_says top_says[] = {
 	{ "epoch", "How often balances are issued: a whole number of intervals." },
 	{ "policy", "The pricing policy: see resex-policies(7)." },
 	{ "policy_file", "A file with the policy's parameters; empty: their defaults." },
+	{ "policy_dir", "The directory with policy plug-ins: see resex-policy(7)." },
 	{ "socket", "Where resex asks resexd." },
 	{ "socket_group", "Members of this group may ask, but change nothing; empty: root alone." },
 	{ "state_dir", "Where caps are saved, and in a cluster this host's generation." },

@@ -32,6 +32,7 @@ static const struct conf_key top_keys[] = {
 	{ KEY("epoch", DURATION, epoch_ns), .min = 10 * NS_PER_MS, .max = 3600 * NS_PER_S },
 	{ KEY("policy", STRING, policy), .min = 1, .max = FLOW_NAME_MAX - 1 },
 	{ KEY("policy_file", PATH, policy_file), .max = CONFIG_PATH_MAX },
+	{ KEY("policy_dir", PATH, policy_dir), .min = 1, .max = CONFIG_PATH_MAX },
 	{ KEY("socket", PATH, socket), .min = 1, .max = CONFIG_PATH_MAX },
 	{ KEY("socket_group", STRING, socket_group), .max = FLOW_NAME_MAX - 1 },
 	{ KEY("state_dir", PATH, state_dir), .min = 1, .max = CONFIG_PATH_MAX },
@@ -108,6 +109,7 @@ void settings_default(struct daemon_conf *c)
 	c->limits.pages = (uint32_t)limits_default.pages;
 	c->lock_memory = true;
 	strcpy(c->policy, "freemarket");
+	strcpy(c->policy_dir, RESEX_PLUGINDIR);
 	strcpy(c->socket, RESEX_RUNDIR "/resexd.sock");
 	strcpy(c->state_dir, RESEX_STATEDIR);
 	strcpy(c->lock_file, RESEX_RUNDIR "/resexd.lock");
@@ -275,7 +277,7 @@ static int read_doc(struct daemon_conf *c, const struct conf_doc *d, struct conf
 	settings_default(c);
 	rc = conf_bind(d, "", d->root, top_keys, top_also, c, e);
 	if (!rc)
-		rc = policy_check_name(d, "policy", c->policy, e);
+		rc = policy_check_name(d, "policy", c->policy, c->policy_dir, e);
 	if (!rc)
 		rc = settings_bind_links(c, d, e);
 	if (!rc)
@@ -336,6 +338,7 @@ static const char *find_fixed_change(const struct daemon_conf *a, const struct d
 		{ "links", same_links(a, b) },
 		{ "interval", a->interval_ns == b->interval_ns },
 		{ "epoch", a->epoch_ns == b->epoch_ns },
+		{ "policy_dir", !strcmp(a->policy_dir, b->policy_dir) },
 		{ "socket", !strcmp(a->socket, b->socket) },
 		{ "socket_group", !strcmp(a->socket_group, b->socket_group) },
 		{ "state_dir", !strcmp(a->state_dir, b->state_dir) },

@@ -49,9 +49,9 @@ static const struct method_param p_history[] = { { "service", JSON_STRING },
 						 { "since_ns", JSON_INTEGER },
 						 { 0 } };
 static const struct method_param p_reload[] = { { "dry_run", JSON_TRUE }, { 0 } };
-static const struct method_param p_events[] = { { "since", JSON_INTEGER },
-						{ "guest", JSON_STRING },
-						{ 0 } };
+static const struct method_param p_events[] = {
+	{ "since", JSON_INTEGER }, { "guest", JSON_STRING }, { "kind", JSON_STRING }, { 0 }
+};
 
 /* In the order of resex-control(7). The second column: for root alone. */
 const struct method methods[] = {

@@ -69,7 +69,10 @@ void put_identity(json_t *o, const struct guest_view *g);
 void put_account(json_t *o, const struct account *a);
 /* null: no counter is read. */
 void put_check(json_t *o, const char *key, const struct check_view *k);
-/* "policy_note": why the policy in force can do nothing on some links, or "". */
+/*
+ * "policy_note": that a plug-in was stopped, or why the policy in force can do nothing on some
+ * links, or "".
+ */
 void put_policy_note(json_t *o, const struct call *c);
 void put_diverges(json_t *o, const struct check_view *k);
 /* The state of the membership; NULL: this host is in no cluster. */

@@ -4,6 +4,7 @@
  * checked whole before the sampler gets it: a wrong parameter leaves the policy in force as it is.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,19 +12,50 @@
 #include "src/conf/policy.h"
 #include "src/control/methods_priv.h"
 
+/* ops NULL: the plug-in is refused. problem: why it is refused, or was stopped; "". */
+static json_t *list_row(struct call *c, const char *name, const struct policy_ops *ops,
+			const char *from, const char *problem)
+{
+	json_t *o = json_object();
+
+	put_s(o, "name", name);
+	put_s(o, "text", ops ? ops->text : "");
+	put_b(o, "active", ops && ops == guests_view(c->guests).policy->ops);
+	put_s(o, "from", from);
+	put_s(o, "problem", problem);
+	return o;
+}
+
+static json_t *plugin_row(struct call *c, const char *name)
+{
+	const struct guests_view all = guests_view(c->guests);
+	char why[PLUGIN_WHY_MAX], problem[PLUGIN_WHY_MAX + 64] = "";
+	const struct policy_ops *ops = NULL;
+
+	if (policy_find(name))
+		snprintf(problem, sizeof(problem),
+			 "refused: a built-in policy has this name: use another");
+	else if (plugins_find(all.plugins, name, &ops, why))
+		snprintf(problem, sizeof(problem), "refused: %s", why);
+	else if (all.stopped && !strcmp(all.stopped, name))
+		snprintf(problem, sizeof(problem), "stopped: %s", all.stopped_why);
+	return list_row(c, name, ops, plugins_dir(all.plugins), problem);
+}
+
 int cmd_policy_list(struct call *c, const json_t *params, json_t **result)
 {
+	struct plugins *ps = guests_view(c->guests).plugins;
+	char name[PLUGINS_MAX][FLOW_NAME_MAX];
+	int n = ps ? plugins_names(ps, name, PLUGINS_MAX) : 0;
 	json_t *arr = json_array();
 
 	(void)params;
-	for (size_t i = 0; policies_builtin[i]; i++) {
-		json_t *o = json_object();
-
-		put_s(o, "name", policies_builtin[i]->name);
-		put_s(o, "text", policies_builtin[i]->text);
-		put_b(o, "active", policies_builtin[i] == guests_view(c->guests).policy->ops);
-		json_array_append_new(arr, o);
-	}
+	for (size_t i = 0; policies_builtin[i]; i++)
+		json_array_append_new(arr, list_row(c, policies_builtin[i]->name,
+						    policies_builtin[i], "built in", ""));
+	/* No directory, no plug-ins. */
+	for (int i = 0; i < n; i++)
+		json_array_append_new(arr, plugin_row(c, name[i]));
 	*result = json_object();
 	json_object_set_new(*result, "policies", arr);
 	return 0;
@@ -43,15 +75,27 @@ static json_t *param_row(const struct policy_param *p, uint64_t value)
 	return o;
 }
 
-/* NULL: c->exit and c->error say why. */
-static const struct policy_ops *find_policy(struct call *c, const char *name)
+/* NULL: c->exit and c->error say why. apart: it is a plug-in. */
+static const struct policy_ops *find_policy(struct call *c, const char *name, bool *apart)
 {
-	const struct policy_ops *ops = name ? policy_find(name)
-					    : guests_view(c->guests).policy->ops;
+	const struct guests_view all = guests_view(c->guests);
+	const struct policy_ops *ops = NULL;
+	char why[PLUGIN_WHY_MAX];
+	int rc;
 
-	if (!ops)
+	*apart = false;
+	if (!name)
+		return all.policy->ops;
+	ops = policy_find(name);
+	if (ops)
+		return ops;
+	rc = plugins_find(all.plugins, name, &ops, why);
+	*apart = !rc;
+	if (rc == -ENOENT)
 		call_fail(c, RESEX_NO_POLICY, "there is no policy \"%.64s\": see resex policy-list",
 			  name);
+	else if (rc)
+		call_fail(c, RESEX_NO_POLICY, "the plug-in %.64s is refused: %s", name, why);
 	return ops;
 }
 
@@ -74,7 +118,8 @@ static json_t *policy_row(const struct policy_ops *ops, const struct policy_inst
 int cmd_policy_show(struct call *c, const json_t *params, json_t **result)
 {
 	const char *name = json_string_value(json_object_get(params, "policy"));
-	const struct policy_ops *ops = find_policy(c, name);
+	bool apart;
+	const struct policy_ops *ops = find_policy(c, name, &apart);
 	const struct policy_inst *pi = guests_view(c->guests).policy;
 	bool active = ops == pi->ops;
 
@@ -131,7 +176,7 @@ static struct policy_inst *parse_policy(struct call *c, const char *file, const 
 	struct policy_inst *pi = NULL;
 	struct conf_error e = { 0 };
 
-	if (!policy_parse(&pi, file, text, &e))
+	if (!policy_parse(&pi, guests_view(c->guests).plugins, file, text, &e))
 		return pi;
 	call_fail(c, e.exit, "%s", e.text);
 	return NULL;
@@ -145,6 +190,7 @@ static struct policy_inst *load_policy(struct call *c, const json_t *params)
 	const char *text = json_string_value(json_object_get(params, "text"));
 	struct policy_inst *pi = NULL;
 	const struct policy_ops *ops;
+	bool apart;
 
 	/* A name, or a text with the name of its file, which messages need. */
 	if (!name == !text || !text != !file) {
@@ -154,10 +200,18 @@ static struct policy_inst *load_policy(struct call *c, const json_t *params)
 	}
 	if (text)
 		return parse_policy(c, file, text);
-	ops = find_policy(c, name);
-	if (ops && policy_new(&pi, ops))
+	ops = find_policy(c, name, &apart);
+	if (ops && policy_new(&pi, ops, apart))
 		call_fail(c, RESEX_FAILURE, "out of memory");
 	return pi;
+}
+
+/* Its parameters are set: a plug-in may refuse them. */
+static int start_policy(struct call *c, struct policy_inst *pi)
+{
+	struct conf_error e = { 0 };
+
+	return policy_start(pi, &e) ? call_fail(c, e.exit, "%s", e.text) : 0;
 }
 
 int cmd_policy_check(struct call *c, const json_t *params, json_t **result)
@@ -169,8 +223,10 @@ int cmd_policy_check(struct call *c, const json_t *params, json_t **result)
 	if (!file || !text)
 		return call_fail(c, RESEX_USAGE, "policy-check: give a file and its text");
 	pi = parse_policy(c, file, text);
-	if (!pi)
+	if (!pi || start_policy(c, pi)) {
+		policy_free(pi);
 		return c->exit;
+	}
 	*result = policy_row(pi->ops, pi);
 	put_s(*result, "file", file);
 	policy_free(pi);
@@ -230,6 +286,8 @@ int cmd_policy_set(struct call *c, const json_t *params, json_t **result)
 		return c->exit;
 	}
 	rc = set_params(c, pi, json_object_get(params, "params"));
+	if (!rc && !c->policy.number)
+		rc = start_policy(c, pi);
 	if (!rc && !c->policy.number) {
 		rc = set_policy(c, pi);
 		if (c->policy.number)

@@ -172,9 +172,17 @@ void put_check(json_t *o, const char *key, const struct check_view *k)
 
 void put_policy_note(json_t *o, const struct call *c)
 {
+	const struct guests_view all = guests_view(c->guests);
 	char text[512];
 
-	guests_unheard_text(c->guests, guests_unheard(c->guests, c->sn), text, sizeof(text));
+	if (all.stopped)
+		snprintf(text, sizeof(text),
+			 "policy %s was stopped, and caps no guest: %s; mend it, then resex "
+			 "policy-set %s",
+			 all.stopped, all.stopped_why, all.stopped);
+	else
+		guests_unheard_text(c->guests, guests_unheard(c->guests, c->sn), text,
+				    sizeof(text));
 	put_s(o, "policy_note", text);
 }
 

@@ -300,6 +300,24 @@ static bool has_events(const struct guests *gs, const char *name)
 	return false;
 }
 
+/* Is there such a kind of events? Otherwise the error names those there are. */
+static bool is_event_kind(struct call *c, const char *kind)
+{
+	char list[512] = "";
+	const char *k;
+	size_t at = 0;
+
+	for (size_t i = 0; (k = guests_event_kind(i)) != NULL; i++) {
+		if (!strcmp(k, kind))
+			return true;
+		if (at < sizeof(list))
+			at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s", i ? ", " : "",
+					       k);
+	}
+	call_fail(c, RESEX_USAGE, "no event is of kind \"%.32s\": the kinds are %s", kind, list);
+	return false;
+}
+
 /*
  * The events after number "since". "newest" is the newest of all guests' events: with it as the
  * next "since", a client misses none and gets none twice, whatever guest it asks about.
@@ -308,6 +326,7 @@ int cmd_events(struct call *c, const json_t *params, json_t **result)
 {
 	json_int_t since = json_integer_value(json_object_get(params, "since"));
 	const char *name = json_string_value(json_object_get(params, "guest"));
+	const char *kind = json_string_value(json_object_get(params, "kind"));
 	const struct guests *gs = c->guests;
 	uint64_t id = since > 0 ? (uint64_t)since : 0;
 	const struct guest_entry *g = name ? guests_find(c->guests, name) : NULL;
@@ -320,11 +339,13 @@ int cmd_events(struct call *c, const json_t *params, json_t **result)
 		find_guest(c, params); /* for its error */
 		return c->exit;
 	}
+	if (kind && !is_event_kind(c, kind))
+		return c->exit;
 	arr = json_array();
 	for (; (e = guests_event_after(gs, id)) != NULL; id = e->id) {
 		json_t *o;
 
-		if (name && strcmp(name, e->guest) != 0)
+		if ((name && strcmp(name, e->guest) != 0) || (kind && strcmp(kind, e->kind) != 0))
 			continue;
 		o = json_object();
 		put_u(o, "id", e->id);

@@ -69,13 +69,18 @@ static int check_cluster(const struct log *log, const struct daemon_conf *conf,
 static int check_only(const struct log *log, const struct daemon_conf *conf, const char *file)
 {
 	struct policy_inst *pi = NULL;
+	struct plugins *ps = NULL;
 	struct conf_error e = { 0 };
 	char cluster[CLUSTER_TEXT] = "";
 	gid_t gid;
-	int rc = policy_load(&pi, conf->policy, conf->policy_file, &e);
+	int rc = plugins_open(&ps, conf->policy_dir);
 
-	if (rc)
-		return report_error(log, &e);
+	if (!rc)
+		rc = policy_load(&pi, ps, conf->policy, conf->policy_file, &e);
+	if (rc) {
+		rc = report_error(log, &e);
+		goto out;
+	}
 	rc = lockfiles_check(log, conf);
 	if (!rc && conf->socket_group[0] && control_group(conf, &gid, &e))
 		rc = report_error(log, &e);
@@ -85,7 +90,9 @@ static int check_only(const struct log *log, const struct daemon_conf *conf, con
 		printf("%s: good: policy %s, %u link%s, %u guest%s named%s\n", file, pi->ops->name,
 		       conf->links, conf->links == 1 ? "" : "s", conf->guests,
 		       conf->guests == 1 ? "" : "s", cluster);
+out:
 	policy_free(pi);
+	plugins_close(ps);
 	return rc;
 }
 
@@ -206,14 +213,15 @@ static void block_signals(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-static int run_daemon(const struct log *log, const struct daemon_conf *conf,
-		      const struct options *o, void *hv_arg)
+static int run_engine(const struct log *log, const struct daemon_conf *conf,
+		      const struct options *o, void *hv_arg, struct plugins *ps)
 {
 	const struct engine_conf ec = { .conf = conf,
 					.file = o->config,
 					.hv = o->hv,
 					.hv_arg = hv_arg,
 					.log = log,
+					.plugins = ps,
 					.observe = o->mode == MODE_OBSERVE };
 	struct conf_error e = { 0 };
 	struct engine *en;
@@ -229,6 +237,20 @@ static int run_daemon(const struct log *log, const struct daemon_conf *conf,
 	rc = engine_run(en);
 	block_signals();
 	return engine_close(en) || rc ? RESEX_FAILURE : RESEX_OK;
+}
+
+static int run_daemon(const struct log *log, const struct daemon_conf *conf,
+		      const struct options *o, void *hv_arg)
+{
+	struct conf_error e = { 0 };
+	struct plugins *ps;
+	int rc = plugins_open(&ps, conf->policy_dir);
+
+	if (rc)
+		return report_error(log, &e);
+	rc = run_engine(log, conf, o, hv_arg, ps);
+	plugins_close(ps);
+	return rc;
 }
 
 static int run_locked(const struct log *log, const struct daemon_conf *conf,

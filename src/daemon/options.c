@@ -24,6 +24,7 @@ static const struct cmdline_row rows[] = {
 	{ 'H', "hv", "NAME", "hypervisor: xen (default), or sim, a simulated host" },
 	{ 'S', "scenario", "FILE", "run a scenario on the simulated host (with --hv sim)" },
 	{ 'p', "policy", "NAME", "of the scenario, instead of its first" },
+	{ 'P', "policy-dir", "DIR", "directory with policy plug-ins, for the scenario" },
 	{ 'o', "summary", "FILE", "summary of the scenario, JSON (default: standard output)" },
 	{ 's', "socket", "FILE", "control socket of a scenario on the real clock" },
 	{ 'j', "schema", "NAME", "print the JSON Schema of a file, such as resexd.json" },
@@ -83,6 +84,9 @@ static int set_option(struct options *o, int letter, const char *value)
 	case 'p':
 		o->policy = value;
 		break;
+	case 'P':
+		o->policy_dir = value;
+		break;
 	case 'o':
 		o->summary = value;
 		break;
@@ -112,6 +116,8 @@ static const char *find_conflict(const struct options *o)
 {
 	if (!o->scenario && (o->policy || o->summary || o->socket))
 		return "--policy, --summary and --socket are for a --scenario";
+	if (!o->scenario && o->policy_dir)
+		return "--policy-dir is for a --scenario: write policy_dir in resexd.json";
 	if (o->scenario && o->mode == MODE_SCHEMA)
 		return "--schema prints a schema, and runs no scenario: give one of them";
 	if (!o->scenario)

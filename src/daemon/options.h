@@ -14,7 +14,8 @@ struct options {
 	const char *config;  /* as given, or the default; NULL: a scenario, or a trial (trial.h) */
 	const char *hv_name; /* as given */
 	const struct hv_backend *hv; /* NULL: none is called hv_name; only with MODE_CHECK */
-	const char *scenario, *summary, *socket, *policy, *schema; /* NULL: not given */
+	const char *scenario, *summary, *socket, *policy, *policy_dir,
+		*schema; /* NULL: not given */
 	enum daemon_mode mode;
 	enum log_level level;
 };

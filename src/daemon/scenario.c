@@ -75,7 +75,7 @@ static int run_and_summarize(const struct log *log, struct scenario *sc, const s
 static int replace_policy(struct scenario *sc, const char *name, struct conf_error *e)
 {
 	struct policy_inst *pi;
-	int rc = policy_load(&pi, name, "", e);
+	int rc = policy_load(&pi, sc->plugins, name, "", e);
 
 	if (rc)
 		return rc;
@@ -100,10 +100,14 @@ static int apply_options(struct scenario *sc, const struct options *o, struct co
 
 int mode_scenario(const struct log *log, const struct options *o)
 {
+	const char *dir = o->policy_dir ? o->policy_dir : RESEX_PLUGINDIR;
 	struct scenario *sc = calloc(1, sizeof(*sc));
 	struct conf_error e = { 0 };
-	int rc = sc ? scenario_load(sc, o->scenario, &e) : -ENOMEM;
+	struct plugins *ps = NULL;
+	int rc = sc ? plugins_open(&ps, dir) : -ENOMEM;
 
+	if (!rc)
+		rc = scenario_load(sc, ps, o->scenario, &e);
 	if (rc) {
 		rc = report_error(log, &e);
 		goto out;
@@ -119,6 +123,7 @@ int mode_scenario(const struct log *log, const struct options *o)
 		rc = run_and_summarize(log, sc, o);
 	scenario_free(sc);
 out:
+	plugins_close(ps);
 	free(sc);
 	return rc;
 }

@@ -17,6 +17,8 @@
 #include "src/conf/policy.h"
 #include "src/engine/engine_priv.h"
 
+#define POLICY_BUDGET_MAX (5 * NS_PER_MS)
+
 /* --- open ------------------------------------------------------------------ */
 
 void hv_open_text(const char *name, int rc, struct conf_error *err)
@@ -121,6 +123,7 @@ static int open_guests(struct engine *e)
 		.sched = e->sched,
 		.watch = e->watch,
 		.counters = counters_of(e),
+		.plugins = e->c.plugins,
 		.observe = e->c.observe,
 	};
 	int rc = guests_open(&e->guests, &parts, e->c.init);
@@ -146,6 +149,12 @@ static int open_cluster(struct engine *e, struct conf_error *err)
 	return loop_add_cluster(e);
 }
 
+/* Of one call of a plug-in: a quarter of an interval, and less than what ends it at once. */
+static int64_t policy_budget(int64_t interval_ns)
+{
+	return interval_ns / 4 < POLICY_BUDGET_MAX ? interval_ns / 4 : POLICY_BUDGET_MAX;
+}
+
 static int open_sampler(struct engine *e, struct conf_error *err)
 {
 	const struct sampler_conf sc = {
@@ -158,6 +167,8 @@ static int open_sampler(struct engine *e, struct conf_error *err)
 		.clock = e->c.sim ? *e->c.sim : e->clock,
 		.snap_ticks = e->c.sim ? 1 : 0, /* a scenario records each tick */
 		.keep_reports = e->c.guide != NULL,
+		/* The same simulated run is the same on a slow machine. */
+		.policy_budget_ns = e->c.sim ? 0 : policy_budget(e->c.conf->interval_ns),
 	};
 	struct guest_set *set = guests_first_set(e->guests);
 	int rc = set ? sampler_init(&e->s, &e->ho, &sc, set) : -ENOMEM;
@@ -178,7 +189,8 @@ static int open_parts(struct engine *e, struct conf_error *err)
 	e->handover_ok = true;
 	e->ho.observe = e->c.observe;
 	if (!e->c.init)
-		rc = policy_load(&e->c.init, e->c.conf->policy, e->c.conf->policy_file, err);
+		rc = policy_load(&e->c.init, e->c.plugins, e->c.conf->policy,
+				 e->c.conf->policy_file, err);
 	if (rc)
 		return rc;
 	rc = open_hv(e, err);

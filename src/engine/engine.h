@@ -16,6 +16,7 @@
 
 struct engine;
 struct guests;
+struct plugins;
 
 /* A caller that watches a run and ends it, as a scenario does. */
 struct engine_guide {
@@ -36,6 +37,7 @@ struct engine_conf {
 	const struct log *log;
 	bool observe;			  /* count, account and decide, but set no cap */
 	struct policy_inst *init;	  /* the first policy, taken over; NULL: that of conf */
+	struct plugins *plugins;	  /* the caller's (conf/plugin.h); NULL: none */
 	const struct engine_guide *guide; /* NULL: none */
 	/*
 	 * A clock of clock_sim(), which engine_run() moves on tick by tick, in one

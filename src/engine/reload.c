@@ -22,7 +22,7 @@ static int read_and_apply(struct engine *e, struct conf_error *err)
 	int rc = conf ? settings_reload(conf, e->c.conf, e->c.file, err) : -ENOMEM;
 
 	if (!rc)
-		rc = policy_load(&policy, conf->policy, conf->policy_file, err);
+		rc = policy_load(&policy, e->c.plugins, conf->policy, conf->policy_file, err);
 	if (!rc) {
 		rc = guests_reload(e->guests, conf, policy, clock_wall_ns());
 		if (rc)

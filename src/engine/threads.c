@@ -15,8 +15,16 @@
 static void *sampler_main(void *arg)
 {
 	struct engine *e = arg;
+	int rc = sampler_guard(&e->s);
 
+	if (rc)
+		log_msg(e->c.log, LOG_LVL_ERROR,
+			"policy plug-ins cannot be guarded (%s), and are not run: see the limits "
+			"of "
+			"memory and of pending signals",
+			strerror(-rc));
 	sampler_run(&e->s);
+	sampler_unguard(&e->s);
 	return NULL;
 }
 

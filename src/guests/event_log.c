@@ -3,6 +3,7 @@
  * event_log: events as text, for resex events and the log. All files of src/guests and the cluster
  * add to it; the control server reads it.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,25 +13,68 @@
 /* Of all events in the journal; the field EVENT tells their kinds apart. man resexd(8) has it. */
 #define MESSAGE_ID "b81500cadc3b4728bd8dacc7e83c3d40"
 
-/* Frequent events go to the log at level debug only. */
-static bool is_routine(const char *kind)
+/* A flood of one sort must not drive out events of another: each sort has its own log. */
+enum sort {
+	RARE,
+	ROUTINE, /* frequent: they go to the log at level debug only */
+	FOREIGN, /* other hosts, or any program that reaches this one, can cause them at any rate */
+	WARNING, /* rare; a scenario on the simulated clock logs warnings alone */
+};
+
+static const struct {
+	const char *kind;
+	enum sort sort;
+} kinds[] = {
+	{ "agent-back", RARE },	    { "agent-silent", RARE },	 { "agreement", FOREIGN },
+	{ "alarm", FOREIGN },	    { "balance", RARE },	 { "cap", ROUTINE },
+	{ "cap-failed", RARE },	    { "counter", RARE },	 { "divergence", RARE },
+	{ "divergence-end", RARE }, { "empty", ROUTINE },	 { "explain", RARE },
+	{ "guest-gone", RARE },	    { "guest-new", RARE },	 { "guest-set", RARE },
+	{ "host", FOREIGN },	    { "host-late", RARE },	 { "late", ROUTINE },
+	{ "members", RARE },	    { "missed-qps", RARE },	 { "operator-cap", RARE },
+	{ "operator-pool", RARE },  { "operator-weight", RARE }, { "own-cap", RARE },
+	{ "pause", RARE },	    { "policy", RARE },		 { "policy-stopped", WARNING },
+	{ "reconf", RARE },	    { "registry", RARE },	 { "release", RARE },
+	{ "reload", RARE },	    { "resume", RARE },		 { "ring-forged", RARE },
+	{ "unheard", RARE },	    { "unpublished-qps", RARE },
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+const char *guests_event_kind(size_t i)
 {
-	return !strcmp(kind, "cap") || !strcmp(kind, "empty") || !strcmp(kind, "late");
+	return i < KINDS ? kinds[i].kind : NULL;
 }
 
-/* A flood of one sort must not drive out events of another: each has its own log. */
-static struct event_log *log_of(struct guests *gs, const char *kind)
+static enum sort sort_of(const char *kind)
 {
-	/* Other hosts, or any program that reaches this one, can cause these at any rate. */
-	if (!strcmp(kind, "alarm") || !strcmp(kind, "host") || !strcmp(kind, "agreement"))
+	size_t i = 0;
+
+	while (i < KINDS && strcmp(kinds[i].kind, kind) != 0)
+		i++;
+	assert(i < KINDS); /* "resex events --kind" knows those of the table */
+	return i < KINDS ? kinds[i].sort : RARE;
+}
+
+static struct event_log *log_of(struct guests *gs, enum sort sort)
+{
+	if (sort == FOREIGN)
 		return &gs->foreign;
-	return is_routine(kind) ? &gs->routine : &gs->rare;
+	return sort == ROUTINE ? &gs->routine : &gs->rare;
+}
+
+static enum log_level level_of(enum sort sort)
+{
+	if (sort == WARNING)
+		return LOG_LVL_WARNING;
+	return sort == ROUTINE ? LOG_LVL_DEBUG : LOG_LVL_INFO;
 }
 
 void guests_event(struct guests *gs, int64_t wall_ns, const char *guest, const char *kind,
 		  const char *fmt, ...)
 {
-	struct event_log *l = log_of(gs, kind);
+	const enum sort sort = sort_of(kind);
+	struct event_log *l = log_of(gs, sort);
 	struct event_text *e = &l->event[l->n++ % GUESTS_EVENTS];
 	va_list ap;
 
@@ -41,8 +85,8 @@ void guests_event(struct guests *gs, int64_t wall_ns, const char *guest, const c
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
-	log_event(gs->log, is_routine(kind) ? LOG_LVL_DEBUG : LOG_LVL_INFO,
-		  &(struct log_fields){ e->kind, e->guest, MESSAGE_ID }, e->text);
+	log_event(gs->log, level_of(sort), &(struct log_fields){ e->kind, e->guest, MESSAGE_ID },
+		  e->text);
 }
 
 /*

@@ -29,6 +29,7 @@ int guests_open(struct guests **out, const struct guests_parts *p, struct policy
 	gs->sched = p->sched;
 	gs->watch = p->watch;
 	gs->counters = p->counters;
+	gs->plugins = p->plugins;
 	gs->observe = p->observe;
 	gs->policy = policy;
 	gs->rescan_due = true;
@@ -329,12 +330,29 @@ static void work_on_entries(struct guests *gs, struct mono now, int64_t wall_ns)
 	}
 }
 
+static void replace_stopped(struct guests *gs, int64_t wall_ns)
+{
+	struct policy_inst *null;
+	struct stopped st;
+
+	if (!stopped_find(gs, &st))
+		return;
+	/* Tried again at the next call: the sampler decides by null meanwhile. */
+	if (policy_new(&null, &policy_null, false))
+		return;
+	if (guests_set_policy(gs, null, wall_ns))
+		policy_free(null);
+	else
+		stopped_note(gs, &st, wall_ns);
+}
+
 int64_t guests_work(struct guests *gs, struct mono now, int64_t wall_ns)
 {
 	int64_t wait = NS_PER_S;
 
 	gs->restore.now_s = wall_ns / NS_PER_S;
 	sets_acknowledged(gs, atomic_load_explicit(&gs->ho->acked, memory_order_acquire));
+	replace_stopped(gs, wall_ns);
 	events_drain(gs, wall_ns);
 	drain_watch(gs);
 	if (gs->rescan_due)
@@ -473,6 +491,7 @@ int guests_set_policy(struct guests *gs, struct policy_inst *pi, int64_t wall_ns
 	gs->policy_serial = 0;
 	gs->policy_number++;
 	gs->policy = pi;
+	gs->stopped.name[0] = 0;
 	sets_publish_soon(gs);
 	guests_event(gs, wall_ns, NULL, "policy", "%s", pi->ops->name);
 	return 0;

@@ -20,6 +20,7 @@
 #include "src/util/log.h"
 
 struct guests;
+struct plugins;
 struct guest_entry; /* one guest, from when it is first seen until its slot is free again */
 
 /* What guests_open is given. All but policy must outlive the guests. */
@@ -32,6 +33,7 @@ struct guests_parts {
 	struct hv_sched *sched;
 	struct hv_watch *watch;
 	struct counters counters; /* ops NULL: there are none, nothing is checked */
+	struct plugins *plugins;  /* conf/plugin.h; NULL: none */
 	bool observe;		  /* no cap is ever set */
 };
 
@@ -71,6 +73,12 @@ struct guests_view {
 	const struct policy_inst *policy;	   /* in force at the sampler's next tick */
 	const struct counter_ops *const *counters; /* ended by NULL; NULL: there are none */
 	uint64_t policy_number;			   /* how many policies guests_set_policy has set */
+	struct plugins *plugins;		   /* NULL: none */
+	/*
+	 * A plug-in was stopped, and null is in force in its place: its name, and why. NULL: none
+	 * was since a policy was set last.
+	 */
+	const char *stopped, *stopped_why;
 	bool observe;
 	bool paused;	       /* all guests are */
 	bool policy_changing;  /* the sampler still uses the policy before this one */
@@ -233,6 +241,8 @@ struct event_text {
 
 /* The oldest that is kept with a number above id, or NULL. */
 const struct event_text *guests_event_after(const struct guests *gs, uint64_t id);
+/* The kinds of events there are, in the order of their names; NULL after the last. */
+const char *guests_event_kind(size_t i);
 void guests_event(struct guests *gs, int64_t wall_ns, const char *guest, const char *kind,
 		  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 

@@ -13,6 +13,7 @@
  *	events.c	the sampler's events acted on; event_log.c: events in words
  *	crosscheck.c	claims against counters
  *	rings.c		totals of rings
+ *	stopped.c	a policy plug-in that misbehaved
  *	view.c		what others may read
  */
 #ifndef RESEX_GUESTS_GUESTS_PRIV_H
@@ -25,6 +26,7 @@ enum {
 	TURN_GUESTS = 64,   /* guests whose memory is mapped in one turn of the loop */
 	NODE_MIN_MS = 100,  /* a guest's node is read at most this often */
 	AGENT_SILENT_S = 3, /* guest_abi.h promises a beat a second */
+	STOPPED_WHY = 160,  /* with the name, an event holds it */
 };
 
 #define SOON_NS (10 * NS_PER_MS) /* until work that waits for something is looked at again */
@@ -125,6 +127,11 @@ struct rings_asked {
 	struct mono since;
 };
 
+/* A plug-in that was stopped. */
+struct stopped {
+	char name[FLOW_NAME_MAX], why[STOPPED_WHY];
+};
+
 struct guests {
 	struct handover *ho;
 	const struct daemon_conf *conf;
@@ -143,6 +150,8 @@ struct guests {
 	uint64_t policy_number;	  /* counts guests_set_policy */
 	uint64_t policy_taken_up; /* policy_number when policy_old was last freed */
 	uint64_t policy_since;	  /* serial of the first set with that policy */
+	struct plugins *plugins;
+	struct stopped stopped; /* as in guests_view; name "": none */
 	uint64_t serial, created;
 	struct guest_set *sets[64]; /* published, not yet freed */
 	struct rings_asked rings;
@@ -169,6 +178,11 @@ struct guests {
 		uint32_t seconds; /* in a row in which a link was unheard */
 	} unheard;
 };
+
+/* stopped.c: has the sampler stopped the plug-in in force, and can null take its place now? */
+bool stopped_find(const struct guests *gs, struct stopped *st);
+/* Null is in force in its place: for guests_view, and an event. */
+void stopped_note(struct guests *gs, const struct stopped *st, int64_t wall_ns);
 
 /* unheard.c: say once that a policy gets no latencies. */
 void unheard_second(struct guests *gs, int64_t wall_ns);

@@ -17,5 +17,6 @@ libguests_a_SOURCES = \
 	src/guests/restore_file.c src/guests/restore_priv.h \
 	src/guests/rings.c \
 	src/guests/set.c \
+	src/guests/stopped.c \
 	src/guests/unheard.c \
 	src/guests/view.c

@@ -302,6 +302,7 @@ static int run_engine(struct run *r, bool *complete, struct conf_error *e)
 		.log = r->o->log,
 		.observe = r->o->observe,
 		.init = r->sc->policy,
+		.plugins = r->sc->plugins,
 		.guide = &guide,
 		.sim = r->sc->clock == SCENARIO_SIMULATED ? &r->clock : NULL,
 	};

@@ -196,9 +196,9 @@ static int bind_policy(struct scenario *sc, const struct conf_doc *d, struct con
 	int rc;
 
 	if (v)
-		rc = policy_bind(&sc->policy, d, "policy", v, e);
+		rc = policy_bind(&sc->policy, sc->plugins, d, "policy", v, e);
 	else
-		rc = policy_load(&sc->policy, sc->conf.policy, "", e);
+		rc = policy_load(&sc->policy, sc->plugins, sc->conf.policy, "", e);
 	if (!rc)
 		snprintf(sc->conf.policy, sizeof(sc->conf.policy), "%s", sc->policy->ops->name);
 	return rc;
@@ -300,12 +300,14 @@ static int check_series(const struct scenario *sc, const struct conf_doc *d, str
 }
 
 /* Read d, unless it could not be opened (rc), and free it. */
-static int read_and_free(struct scenario *sc, struct conf_doc *d, int rc, struct conf_error *e)
+static int read_and_free(struct scenario *sc, struct plugins *ps, struct conf_doc *d, int rc,
+			 struct conf_error *e)
 {
 	if (rc)
 		return rc;
 	/* Guests need links, swap and events need guests: hence the order. */
 	memset(sc, 0, sizeof(*sc));
+	sc->plugins = ps;
 	settings_default(&sc->conf);
 	sc->conf.lock_memory = false;  /* any user may run a scenario */
 	sc->conf.limits.pages = 32768; /* enough for the deepest queues that a scenario can have */
@@ -332,12 +334,12 @@ static int read_and_free(struct scenario *sc, struct conf_doc *d, int rc, struct
 	return rc;
 }
 
-int scenario_load(struct scenario *sc, const char *file, struct conf_error *e)
+int scenario_load(struct scenario *sc, struct plugins *ps, const char *file, struct conf_error *e)
 {
 	struct conf_doc d;
 	int rc = conf_load(&d, file, e);
 
-	return read_and_free(sc, &d, rc, e);
+	return read_and_free(sc, ps, &d, rc, e);
 }
 
 int scenario_parse(struct scenario *sc, const char *name, const char *text, size_t len,
@@ -346,7 +348,7 @@ int scenario_parse(struct scenario *sc, const char *name, const char *text, size
 	struct conf_doc d;
 	int rc = conf_parse(&d, name, text, len, e);
 
-	return read_and_free(sc, &d, rc, e);
+	return read_and_free(sc, NULL, &d, rc, e);
 }
 
 void scenario_free(struct scenario *sc)

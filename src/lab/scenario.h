@@ -9,6 +9,8 @@
 #include "src/conf/settings.h"
 #include "src/sim/sim.h"
 
+struct plugins;
+
 enum {
 	SCENARIO_EVENTS_MAX = 256,
 	SCENARIO_STEPS_MAX = 10000,	 /* of a series, */
@@ -52,6 +54,7 @@ struct scenario {
 	struct sim_conf sim;
 	struct daemon_conf conf;    /* scenario_run sets its paths */
 	struct policy_inst *policy; /* the first one; the run takes it over and leaves NULL */
+	struct plugins *plugins;    /* the caller's; NULL: none */
 	enum scenario_clock clock;
 	int64_t duration_ns;
 	int64_t series_ns; /* 0: no series */
@@ -62,9 +65,10 @@ struct scenario {
 
 /*
  * 0, or -errno of conf_load with e filled: file, line, column, the error and the remedy. A
- * scenario is too large for the stack. After an error there is nothing to free.
+ * scenario is too large for the stack. After an error there is nothing to free. ps: plug-ins that
+ * its policies may be, which outlive it (conf/plugin.h); NULL, as in scenario_parse(): none.
  */
-int scenario_load(struct scenario *sc, const char *file, struct conf_error *e);
+int scenario_load(struct scenario *sc, struct plugins *ps, const char *file, struct conf_error *e);
 int scenario_parse(struct scenario *sc, const char *name, const char *text, size_t len,
 		   struct conf_error *e);
 void scenario_free(struct scenario *sc);

@@ -121,7 +121,8 @@ static int bind_event(void *to, const struct conf_doc *d, const char *path, cons
 	};
 	if (ev->what == SCENARIO_POLICY) {
 		snprintf(at, sizeof(at), "%s.policy", path);
-		rc = policy_bind(&ev->policy, d, at, json_object_get(obj, "policy"), e);
+		rc = policy_bind(&ev->policy, sc->plugins, d, at, json_object_get(obj, "policy"),
+				 e);
 	}
 	if (!rc)
 		sc->events++;

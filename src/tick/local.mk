@@ -2,6 +2,8 @@
 noinst_LIBRARIES += libtick.a
 libtick_a_SOURCES = \
 	src/tick/actor.c src/tick/actor.h \
+	src/tick/apart.c src/tick/apart.h \
+	src/tick/apart_open.c \
 	src/tick/domains.c \
 	src/tick/handover.c src/tick/handover.h \
 	src/tick/handover_open.c \

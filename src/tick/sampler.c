@@ -22,6 +22,7 @@ int sampler_init(struct sampler *s, struct handover *ho, const struct sampler_co
 	s->snap_ticks = c->snap_ticks ? c->snap_ticks : SAMPLER_SNAP_TICKS;
 	s->snap_at = s->snap_ticks;
 	s->keep_reports = c->keep_reports;
+	s->policy_budget_ns = c->policy_budget_ns;
 	s->in.links = c->links;
 	for (uint32_t i = 0; i < c->links && i < FLOW_LINKS_MAX; i++)
 		s->in.link[i] = (struct policy_link){ c->link[i].bytes_s, c->link[i].mtu, 0 };
@@ -304,7 +305,7 @@ static void publish_snapshot(struct sampler *s, struct mono now)
 	sn->overcommit = s->ledger.overcommit;
 	sn->dropped = s->ledger.dropped;
 	sn->set_serial = s->set->serial;
-	sn->policy = s->set->policy->ops;
+	sn->policy = policy_in_force(s->set->policy);
 	sn->guests = s->guests;
 	for (uint32_t i = 0; i < s->guests; i++)
 		snap_one(s, s->turn[i], &sn->guest[i]);

@@ -14,6 +14,7 @@
 #include "src/tick/handover.h"
 #include "src/hv/dom.h"
 #include "src/util/clock.h"
+#include "src/util/guard.h"
 
 struct hv_sched;
 struct hv_sched_ops;
@@ -164,6 +165,8 @@ struct sampler {
 	struct window late; /* how far behind their time ticks began, ns */
 	struct mono late_reported;
 	bool wake_actor, wake_control; /* at the end of this tick */
+	struct guard *guard;	       /* NULL: none, and a plug-in is stopped at its first call */
+	int64_t policy_budget_ns;
 };
 
 struct sampler_conf {
@@ -175,6 +178,8 @@ struct sampler_conf {
 	struct clock clock;
 	uint32_t snap_ticks; /* ticks a snapshot; 0: SAMPLER_SNAP_TICKS */
 	bool keep_reports;   /* snap_guest.reports is filled: for summaries of runs */
+	/* CPU time of a plug-in's call: policies/check.h says what happens above it; 0: any */
+	int64_t policy_budget_ns;
 };
 
 /* set: the first one, usually empty, with a policy. 0 or -EINVAL. */
@@ -192,6 +197,13 @@ void sampler_list_domains(struct sampler *s);
 
 /* Tick until ho->stop; absolute sleeps on the clock. */
 void sampler_run(struct sampler *s);
+
+/*
+ * On the thread that ticks, before and after its ticks: without a guard no plug-in decides. 0 or
+ * -errno.
+ */
+int sampler_guard(struct sampler *s);
+void sampler_unguard(struct sampler *s);
 
 /*
  * Measure what was counted in *u, or charge what could not be: see unread.c. runs: the domain is

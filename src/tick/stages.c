@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* stages: answers, observe, account, decide, act: called by tick() in this order. See sampler.h. */
+#include "src/tick/apart.h"
 #include "src/tick/still.h"
 
 #include <errno.h>
@@ -276,7 +277,11 @@ void sampler_decide(struct sampler *s, struct mono now)
 	in->epoch = s->period.epoch;
 	for (uint32_t i = 0; i < s->dues; i++)
 		decide_input(s, s->due[i]);
-	if (s->dues || !s->guests)
+	if (!s->dues && s->guests)
+		return;
+	if (pi->apart)
+		sampler_decide_apart(s);
+	else
 		pi->ops->decide(in, pi->params, pi->global, pi->guests, &s->plan);
 }
 

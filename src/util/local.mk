@@ -8,6 +8,8 @@ libutil_a_SOURCES = \
 	src/util/conf_place.c src/util/conf_value.c \
 	src/util/conf_schema.c src/util/conf_schema.h \
 	src/util/file.c src/util/file.h \
+	src/util/guard.c src/util/guard.h src/util/guard_priv.h \
+	src/util/guard_open.c \
 	src/util/hist.c src/util/hist.h \
 	src/util/log.c src/util/log.h \
 	src/util/netlink.c src/util/netlink.h \

@@ -542,7 +542,8 @@ static void text(struct output *o)
 	       "busy: 4 messages a "
 	       "queue "
 	       "pair and tick; flight: 3 more in flight; mixed: of different operations\nand "
-	       "sizes; many: 32; mlx5: busy, of mlx5, with completion queues.%s\n\n",
+	       "sizes; many: 32; mlx5: busy, of mlx5, with completion queues; mlx4: the "
+	       "same, of mlx4.%s\n\n",
 	       SLOWEST_IN, o->other ? " other: of the other program, in turns with this one." : "");
 	costs(o);
 	if (!o->some)

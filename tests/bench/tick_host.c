@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ibmon/ring/mlx4.h"
 #include "ibmon/ring/mlx5.h"
 #include "ibmon/ring/rxe.h"
 #include "resex/guest_abi.h"
@@ -28,7 +29,10 @@
 
 enum { SLOTS = 64, ELEM = 256, PATH_MTU = 1024, LINE = 64 };
 enum { RING_BYTES = (384 + SLOTS * ELEM + 4095) & ~4095 };
-/* Of mlx5, within the same: send queue, its doorbell record, completion queue, its own. */
+/*
+ * Of mlx5 and mlx4, within the same: send queue, of mlx5 its doorbell record, completion queue, its
+ * own record.
+ */
 enum { SQ_AT = 0, SQ_DB_AT = 4096, CQ_AT = 8192, CQ_DB_AT = 12288, CQE_TAIL_AT = 56 };
 enum {
 	IN_FLIGHT = 3,
@@ -39,13 +43,12 @@ enum {
 	WALK_BYTES = 40 << 20
 };
 
-const char *const load_name[LOADS] = {
-	"idle", "rested", "busy", "flight", "mixed", "many", "mlx5"
-};
+const char *const load_name[LOADS] = { "idle",	"rested", "busy", "flight",
+				       "mixed", "many",	  "mlx5", "mlx4" };
 const char *const regime_name[REGIMES] = { "near", "far", "cold" };
 
-static const uint32_t posts_of[LOADS] = { 0, 0, 4, 4, 4, 32, 4 };
-static const uint32_t flight_of[LOADS] = { 0, 0, 0, IN_FLIGHT, IN_FLIGHT, 0, 0 };
+static const uint32_t posts_of[LOADS] = { 0, 0, 4, 4, 4, 32, 4, 4 };
+static const uint32_t flight_of[LOADS] = { 0, 0, 0, IN_FLIGHT, IN_FLIGHT, 0, 0, 0 };
 
 struct message {
 	uint32_t opcode, length, mtus;
@@ -251,14 +254,96 @@ static uint64_t raw_mlx5(const struct tick_host *h, uint8_t *ring, uint32_t qpn)
 	return sum + look(block_at(ring, CQ_AT, h->posted) + CQE_TAIL_AT);
 }
 
+/* --- mlx4 -------------------------------------------------------------------- */
+
+static uint8_t *cqe_at(uint8_t *ring, uint32_t n)
+{
+	return ring + CQ_AT + (size_t)(n % SLOTS) * RING_MLX4_CQE;
+}
+
+/* As libmlx4 and the adapter would: n more are posted, completed and polled. */
+static void write_mlx4(const struct tick_host *h, uint8_t *ring, uint32_t qpn, uint32_t n,
+		       enum regime regime)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t at = h->posted + i, lap = at / SLOTS & 1;
+		uint8_t *w = block_at(ring, SQ_AT, at), *c = cqe_at(ring, at);
+		uint64_t tail = htobe64((uint64_t)(at & 0xffff) << 48 | RING_MLX4_CQE_IS_SEND |
+					RING_MLX4_WRITE | (lap ? RING_MLX4_CQE_OWNER : 0));
+
+		put_be32(w + RING_MLX4_WQE_SIZE, 3);
+		put_be32(w + 32, alike.length);
+		put_be32(w, RING_MLX4_WRITE | (lap ? RING_MLX4_OWNER : 0));
+		put_be32(c, qpn);
+		memcpy(c + RING_MLX4_CQE_TAIL, &tail, sizeof(tail));
+		if (regime != NEAR) {
+			evict(w, LINE);
+			evict(c, RING_MLX4_CQE);
+		}
+	}
+	put_be32(ring + CQ_DB_AT + record_at(qpn, true), (h->posted + n) & 0xffffff);
+	if (regime != NEAR) {
+		evict(ring + CQ_DB_AT + record_at(qpn, true), LINE);
+		evict(cqe_at(ring, h->posted + n), RING_MLX4_CQE);
+		evict(block_at(ring, SQ_AT, h->posted + n), LINE);
+	}
+}
+
+static bool begins_line(const struct tick_host *h, uint32_t n)
+{
+	return n == h->seen_from || n % (LINE / RING_MLX4_CQE) == 0;
+}
+
+static uint64_t raw_mlx4(const struct tick_host *h, uint8_t *ring, uint32_t qpn)
+{
+	uint64_t sum = look(ring + CQ_DB_AT + record_at(qpn, true));
+
+	for (uint32_t i = h->seen_from; i != h->posted + 1; i++) {
+		sum += look(block_at(ring, SQ_AT, i));
+		if (begins_line(h, i))
+			sum += look(cqe_at(ring, i) + RING_MLX4_CQE_TAIL);
+	}
+	return sum;
+}
+
+static uint64_t lines_mlx4(const struct tick_host *h)
+{
+	uint64_t lines = 1;
+
+	for (uint32_t i = h->seen_from; i != h->posted + 1; i++)
+		lines += 1 + begins_line(h, i);
+	return lines;
+}
+
+/* --- both -------------------------------------------------------------------- */
+
+static bool is_mlx(const struct tick_host *h)
+{
+	return h->size.load == LOAD_MLX5 || h->size.load == LOAD_MLX4;
+}
+
+/* As the libraries leave queues that were never used. */
+static void make_unused(uint8_t *ring, bool mlx4)
+{
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		if (!mlx4) {
+			block_at(ring, CQ_AT, i)[LINE - 1] = RING_MLX5_CQE_INVALID << 4;
+			continue;
+		}
+		memset(cqe_at(ring, i), 0xcc, RING_MLX4_CQE);
+		put_be32(block_at(ring, SQ_AT, i), RING_MLX4_OWNER);
+		put_be32(block_at(ring, SQ_AT, i) + RING_MLX4_WQE_SIZE, LINE / RING_MLX4_SEGMENT);
+	}
+}
+
 /* Completion queues first, as in guest_rings(). */
-static void open_mlx5(struct scan_guest *sg, uint8_t *ring, uint32_t q)
+static void open_mlx(struct scan_guest *sg, uint8_t *ring, uint32_t q, bool mlx4)
 {
 	struct ring_desc d = { .id = FLOW_RINGS_MAX + q + 1,
 			       .kind = RING_CQ,
-			       .provider = GUEST_PROVIDER_MLX5,
+			       .provider = mlx4 ? GUEST_PROVIDER_MLX4 : GUEST_PROVIDER_MLX5,
 			       .number = q + 1,
-			       .elem_size = LINE,
+			       .elem_size = mlx4 ? RING_MLX4_CQE : LINE,
 			       .entries = SLOTS,
 			       .path_mtu = PATH_MTU,
 			       .qp_type = GUEST_QP_RC,
@@ -266,14 +351,14 @@ static void open_mlx5(struct scan_guest *sg, uint8_t *ring, uint32_t q)
 			       .frames = 1 };
 	int rc;
 
-	for (uint32_t i = 0; i < SLOTS; i++)
-		block_at(ring, CQ_AT, i)[LINE - 1] = RING_MLX5_CQE_INVALID << 4;
+	make_unused(ring, mlx4);
 	rc = ring_open(&sg->ring[sg->rings].ring, &d, ring + CQ_AT, CQ_AT - SQ_AT);
 	if (rc)
 		die("ring_open", rc);
 	sg->ring[sg->rings++].id = d.id;
 	d.id = q + 1;
 	d.kind = RING_SQ;
+	d.elem_size = LINE;
 	d.db_offset = record_at(q + 1, false);
 	rc = ring_open(&sg->ring[sg->rings].ring, &d, ring + SQ_AT, CQ_AT - SQ_AT);
 	if (rc)
@@ -281,7 +366,7 @@ static void open_mlx5(struct scan_guest *sg, uint8_t *ring, uint32_t q)
 	sg->ring[sg->rings++].id = d.id;
 }
 
-static void link_mlx5(struct scan_guest *sg)
+static void link_mlx(struct scan_guest *sg)
 {
 	struct ring *ring[FLOW_RINGS_MAX];
 
@@ -313,6 +398,8 @@ static void write_all(struct tick_host *h, uint32_t n, enum regime regime)
 		for (uint32_t q = 0; q < h->size.queues; q++)
 			if (h->size.load == LOAD_MLX5)
 				write_mlx5(h, ring_at(h, g, q), q + 1, n, regime);
+			else if (h->size.load == LOAD_MLX4)
+				write_mlx4(h, ring_at(h, g, q), q + 1, n, regime);
 			else
 				write_ring(h, ring_at(h, g, q), n, regime);
 		if (regime != NEAR)
@@ -346,8 +433,9 @@ static uint64_t raw_pass(struct tick_host *h)
 		for (uint32_t q = 0; q < h->size.queues; q++) {
 			uint8_t *r = ring_at(h, g, q);
 
-			if (h->size.load == LOAD_MLX5) {
-				sum += raw_mlx5(h, r, q + 1);
+			if (is_mlx(h)) {
+				sum += h->size.load == LOAD_MLX5 ? raw_mlx5(h, r, q + 1)
+								 : raw_mlx4(h, r, q + 1);
 				continue;
 			}
 			if (h->size.load == LOAD_RESTED && (q + h->pass) % REST_PASSES)
@@ -384,9 +472,11 @@ uint64_t tick_host_lines(const struct tick_host *h)
 	const uint64_t rings = (uint64_t)h->size.guests * h->size.queues;
 	uint64_t looks = h->size.load == LOAD_RESTED ? rings / REST_PASSES : rings;
 
-	if (h->size.load == LOAD_MLX5)
+	if (is_mlx(h))
 		return h->size.guests * (1 + (uint64_t)h->size.pages * page) +
-		       rings * (3 + 2 * (uint64_t)(h->posted - h->seen_from));
+		       rings * (h->size.load == LOAD_MLX4
+					? lines_mlx4(h)
+					: 3 + 2 * (uint64_t)(h->posted - h->seen_from));
 	return h->size.guests * (1 + (uint64_t)h->size.pages * page) +
 	       (h->posted == h->seen_from ? looks * 2 + looks * 2 / CHECK_PASSES
 					  : rings * (3 + before + 3 * (h->posted - first)));
@@ -432,8 +522,8 @@ static struct scan_guest *make_scan(struct tick_host *h, uint32_t g)
 		struct ring_rxe_header *hd = (struct ring_rxe_header *)ring_at(h, g, q);
 		int rc;
 
-		if (h->size.load == LOAD_MLX5) {
-			open_mlx5(sg, ring_at(h, g, q), q);
+		if (is_mlx(h)) {
+			open_mlx(sg, ring_at(h, g, q), q, h->size.load == LOAD_MLX4);
 			continue;
 		}
 		hd->log2_elem_size = 8;
@@ -444,7 +534,7 @@ static struct scan_guest *make_scan(struct tick_host *h, uint32_t g)
 		sg->ring[q].id = q + 1;
 		sg->rings++;
 	}
-	link_mlx5(sg);
+	link_mlx(sg);
 	return sg;
 }
 
@@ -514,7 +604,7 @@ struct tick_host *tick_host_open(const struct size *size)
 	h->walk = pages(WALK_BYTES);
 	rc = handover_open(&h->ho);
 	if (!rc)
-		rc = policy_new(&h->policy, &policy_freemarket);
+		rc = policy_new(&h->policy, &policy_freemarket, false);
 	if (rc)
 		die("set-up", rc);
 	make_set(h);

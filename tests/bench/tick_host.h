@@ -14,6 +14,8 @@
  *			now, or posted now, or both
  *	of mlx5		doorbell record, work requests; doorbell record of the completion queue,
  *			completions, and the entry that comes next
+ *	of mlx4		work requests, and the slot that comes next; of the completion queue the
+ *			same as of mlx5, two entries a line
  *	a rested ring	as a ring, in each seventh pass
  *	a latency page	magic and count, and the line of each new sample
  *
@@ -36,6 +38,7 @@ enum load {
 	LOAD_MIXED,  /* the same, of different operations and sizes */
 	LOAD_MANY,   /* 32 as LOAD_BUSY */
 	LOAD_MLX5,   /* as LOAD_BUSY, of mlx5: each has a completion, in a queue a queue pair */
+	LOAD_MLX4,   /* the same, of mlx4 */
 	LOADS,
 };
 

@@ -64,11 +64,11 @@ for option in --help --version 'server --help' 'profiles -j' 'merge --help'; do
 	fails 1 'output: No space left' bash -c "'$benchex' $option >/dev/full"
 done
 
-fails 2 'begin with server' "$benchex"
-fails 2 'begin with server' "$benchex" serve
+fails 2 'a command is missing: give server' "$benchex"
+fails 2 'unknown command "serve": give server' "$benchex" serve
 fails 2 'depth 0: give a whole number from 1 to 1024' "$benchex" bulk h -D 0
 fails 2 '--qps is for bulk, not for server: see benchex server --help' "$benchex" server --qps 1
-fails 2 'a trace has its own' "$benchex" client h -t f -s 8
+fails 2 '--size: the trace says it: leave out' "$benchex" client h -t f -s 8
 printf '%s\n' '# two' '1 trade 1' >"$dir/trace"
 fails 1 'trace:2: 1: 3 words: write four' "$benchex" client h --trace "$dir/trace"
 fails 1 '/: is not a regular file' "$benchex" client h --trace /

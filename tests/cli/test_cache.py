@@ -54,6 +54,24 @@ def reads(w):
     check(r.returncode == 0 and all("text" in json.loads(line) for line in r.stdout.splitlines()), "cache-events -j", r)
 
 
+def peeks(w):
+    """A client of the list reads each host; one that is not listed there reads none."""
+    def peek(file):
+        return subprocess.run([w.build + "/resex-peek", "-c", file, "-w", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True)
+    app, front = w.apps[0], w.proxies[0]
+    r = peek(app.dir + "/cluster.json")
+    rows = {words[0]: words[3] for words in map(str.split, r.stdout.splitlines()) if len(words) > 10}
+    check(r.returncode == 0 and rows.get("app1") == rows.get("app2") == "beats" and rows.get(front.name) == "read",
+          "resex-peek reads all", r)
+    with open(app.dir + "/cluster.json") as f:
+        text = f.read()
+    with open(w.top + "/other.json", "w") as f:
+        f.write(text.replace('"number": 200', '"number": 201'))
+    r = peek(w.top + "/other.json")
+    check("it does not list our number" in r.stdout and "beats" not in r.stdout, "a client that is not listed reads none", r)
+
+
 def steers(w):
     app, other = w.apps
     for words in (["item/5"], ["/item/5"], ["--all"], ["-a"]):
@@ -146,7 +164,7 @@ def main():
     try:
         for h in w.hosts:
             until(lambda h=h: w.is_ready(h), lambda h=h: h.tail("cached"))
-        for part in (reads, steers, waits, refusals, strangers):
+        for part in (reads, peeks, steers, waits, refusals, strangers):
             part(w)
     finally:
         w.close()

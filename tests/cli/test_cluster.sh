@@ -167,7 +167,7 @@ refused 4 "$dir/1/key: other users may read the key: chmod 600 it"
 if [ "$(id -u)" -eq 0 ]; then
 	chmod 600 "$dir/1/key"
 	chown 65534 "$dir/1/key"
-	refused 4 "$dir/1/key: another user owns the key: chown it"
+	refused 4 "$dir/1/key: another user owns the key: run this as that user, or chown the key"
 fi
 rm -f "$dir/1/key"
 # What only a start finds out.

@@ -101,6 +101,77 @@ cmp -s "$dir/summary" "$dir/null" || bad 'another summary'
 run 'observing' 0 sim -S "$paper" -p freemarket --observe
 holds 'observing caps nobody' 'o["observe"] and g["bulk"]["cap"]["changes"] == 0'
 
+# --- plug-ins ------------------------------------------------------------------------
+
+# A policy that caps all guests at 30 %, and misbehaves from its call 100 on, in 1000. Guests have
+# their own caps within an epoch of 50 calls.
+cc=${CC:-cc}
+mkdir -m 755 "$dir/plugins" "$dir/open"
+$cc -std=gnu11 -w -O1 -I"$top/include" -I"$top" -shared -fPIC -fvisibility=hidden -o "$dir/plugins/rogue.so" \
+	"$top/tests/fakes/fake_rogue.c" || bad 'the plug-in was not built'
+chmod 644 "$dir/plugins/rogue.so"
+rows='0:behaves 1:hangs 2:reads-null 13:writes-an-odd-cap 24:writes-a-static-variable' harm=1 ends='decide() did not return'
+# The thread sanitizer keeps the timer's signal back: tests/unit/timers.h.
+if grep -q ThreadSanitizer "$build/resexd"; then rows=${rows/1:hangs/} harm=2 ends='it crashed (SIGSEGV'; fi
+for row in $rows; do
+	row=${row/:/ }
+	cat >"$dir/rogue.json" <<-END
+		{ "duration": "1s", "host": { "epoch": "50ms" }, "policy": { "policy": "rogue", "params": { "how": ${row% *}, "from": 100 } },
+		  "guests": [{ "name": "a", "apps": [{ "kind": "server" }] },
+		             { "name": "b", "cap": 80, "apps": [{ "kind": "sender", "size": "2MiB" }] }] }
+	END
+	run "a plug-in that ${row#* }" 0 sim -S "$dir/rogue.json" -P "$dir/plugins"
+	if [ "${row% *}" = 0 ]; then
+		holds 'its caps last' 'g["a"]["cap"]["last"] == 30 and g["b"]["cap"]["last"] == 30'
+	else
+		grep -q 'rogue: .*; null is in force' "$dir/err" || bad 'the log does not say that it was stopped'
+		holds 'it capped all' 'all(x["cap"]["lowest"] == 30 for x in o["guests"])'
+		holds 'caps of before are back' '[x["cap"]["last"] for x in o["guests"]] == [None, 80] and g["a"]["cap"]["uncapped"] > 0.85'
+	fi
+done
+fails 5 'or a plug-in in .*/open' --hv sim -S "$dir/rogue.json" -P "$dir/open"
+cp "$dir/plugins/rogue.so" "$dir/open"
+chmod 646 "$dir/open/rogue.so"
+fails 5 'can write it .mode 646.: take that away' --hv sim -S "$dir/rogue.json" --policy-dir "$dir/open"
+fails 5 'can write it .mode 646.' --hv sim --check -S "$paper" -P "$dir/open" -p rogue
+# One that would leak cannot be loaded, and a running resexd goes on as it is.
+$cc -std=gnu11 -w -O1 -I"$top/include" -I"$top" -shared -fPIC -fvisibility=hidden -DROGUE_CALLS=malloc -o "$dir/plugins/leaky.so" \
+	"$top/tests/fakes/fake_rogue.c" || bad 'the plug-in was not built'
+cp "$dir/plugins/rogue.so" "$dir/plugins/null.so"
+chmod 644 "$dir/plugins"/*.so
+printf '{ "duration": "3600s", "clock": "real", "policy": "ratio", "guests": [{ "name": "a", "apps": [{ "kind": "server" }] },
+	{ "name": "b", "cap": 80, "apps": [{ "kind": "idle" }] }] }\n' >"$dir/live.json"
+"$build/resexd" --hv sim -S "$dir/live.json" -P "$dir/plugins" -s "$dir/sock" -o "$dir/live" 2>"$dir/log" &
+job=$!
+resex() { "$build/resex" -s "$dir/sock" "$@"; }
+# caps A B: of the two guests, "None": no cap.
+caps() { [ "$(resex -j list | python3 -c 'import json, sys
+print(*[g["cap"] for g in json.load(sys.stdin)["guests"]])')" = "$*" ]; }
+info_says() { resex info | tr -s '\n ' ' ' | grep -qF "$1"; }
+run 'resexd on the real clock has plug-ins' 0 until_true resex ring-list b
+run 'policy-list shows them' 0 resex policy-list
+grep -q 'refused: it needs malloc' "$dir/out" || bad 'leaky is not refused'
+grep -q 'refused: a built-in policy has this name' "$dir/out" || bad 'null.so is not refused'
+grep -q '^rogue ' "$dir/out" || bad 'rogue is not shown'
+run 'one that would leak is not put in force' 5 resex policy-set leaky
+run 'the policy in force stays' 0 resex policy-show
+grep -q ratio "$dir/out" || bad 'it is another one'
+run 'one that misbehaves later is put in force' 0 resex policy-set rogue how=$harm from=1000000
+run 'and caps all' 0 until_true caps 30 30
+run 'it misbehaves' 0 resex policy-set rogue how=$harm from=0
+run 'guests have their own caps' 0 until_true caps None 80
+run 'and info says why' 0 until_true info_says "policy rogue was stopped, and caps no guest: $ends"
+run 'so does its log' 0 grep -qF "rogue: $ends" "$dir/log"
+run 'a fresh instance of it decides' 0 resex policy-set rogue how=0
+run 'and caps all again' 0 until_true caps 30 30
+run 'what it does wrong is refused' 4 resex policy-set rogue how=99
+kill -TERM $job
+wait $job
+run 'SIGTERM ends it with 0' $? true
+job=
+fails 2 'write policy_dir in resexd.json' -P "$dir/open"
+fails 2 '--policy-dir needs a value' --hv sim --policy-dir
+
 # --- signals and the real clock -----------------------------------------------------
 
 printf '{ "duration": "3600s", "guests": [{ "name": "a", "apps": [{ "kind": "server" }] }] }\n' >"$dir/hour.json"

@@ -225,7 +225,7 @@ GONE = object()
 BROKEN = {
     "resexd.json": (CONF, [
         ("links", GONE, None), ("links", [], None), ("links", LINKS * 9, None), ("intervall", "1ms", None),
-        ("interval", 1, "2ms"), ("interval", "1 ms", None), ("epoch", "1min", "2s"), ("policy", "dear", "null"),
+        ("interval", 1, "2ms"), ("interval", "1 ms", None), ("epoch", "1min", "2s"), ("policy", "Null", "null"),
         ("lock_memory", 1, True), ("realtime_priority", 100, 99), ("socket", "sock", "/sock"), ("socket", "", None),
         ("links.0.rate", "10GB", "10GB/s"), ("links.0.rate", 10, 1000000), ("links.0.name", GONE, None),
         ("links.0.mtu", 1000, 512), ("links.0.mtu", 8192, 4096), ("links.0.counter", "x", "none"),
@@ -247,7 +247,7 @@ BROKEN = {
         ("balance.0.service_time", 5, "5ms"), ("reconf.margin", 20, "30%"), ("reconf.budget", "6", "6/h"),
         ("reconf.s", "1s", None), ("load.source", "lm", "ulm"), ("cache", {"words": 0}, {"words": 1})]),
     "policy": (MARKET, [
-        ("policy", GONE, None), ("policy", "dear", None), ("params", [], {}), ("params.lo", 5, None),
+        ("policy", GONE, None), ("policy", "a/b", None), ("params", [], {}), ("params.lo", 5, None),
         ("params.low", "10", 100), ("params.low", 1001, "100%"), ("params.low", "1.25%", "1.2 %"),
         ("params.step", "5%", "5ms"), ("params.step", 1, 100000), ("params.min_cap", "1.0001%", "1.001%")]),
     "cached.json": ({"ring_slots": 64}, [
@@ -257,7 +257,7 @@ BROKEN = {
     "scenario": (RUN, [
         ("guests", GONE, None), ("guests", [], None), ("guests.0.name", GONE, None), ("duration", 10, "10s"),
         ("seed", -1, 1), ("clock", "fast", "real"), ("policy", {"policy": "null", "params": {"x": 1}}, MARKET),
-        ("policy", "dear", "ratio"), ("guests.0.counter", "none", None), ("guests.0.apps.0.kind", "client", "idle"),
+        ("policy", "2nd", "ratio"), ("guests.0.counter", "none", None), ("guests.0.apps.0.kind", "client", "idle"),
         ("guests.0.apps.0.size", "1MB/s", "1MB"), ("guests.0.apps.0.variation", "10", "10%"), ("events.0.do", "x", "guest-set"),
         ("events.0.set.link", "ib0", None), ("events.0.set.weight", 0, 1), ("hosts", [], [{}]), ("host.scheduler", "x", "credit"),
         ("swap", ["a"], None), ("guests.0.vcpus", 513, 2)]),
@@ -293,11 +293,24 @@ def broken_files_are_refused_by_both(bed):
                 assert bed.takes(kind, value), "resexd refuses %s %s %r" % (kind, path, right)
 
 
+def names_of_plugins_are_valid(bed):
+    """A schema cannot know which there are; parameters of built-in policies are checked as before."""
+    for kind, name in (("resexd.json", "dear"), ("scenario", "dear"), ("policy", "dear")):
+        value = changed(BROKEN[kind][0], "policy", name)
+        assert not bed.wrong(kind, value), (kind, bed.wrong(kind, value))
+        assert not bed.takes(kind, value), "resexd has no policy dear, and takes it"
+    value = {"policy": "dear", "params": {"any": "5%"}}
+    assert not bed.wrong("policy", value)
+    assert not bed.wrong("scenario", dict(RUN, policy=value))
+    assert bed.wrong("policy", dict(value, parms={}))
+    assert bed.wrong("policy", dict(MARKET, params={"any": "5%"}))
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         bed = Bed(folder)
         for test in (schemas_are_whole, shipped_files_are_valid, what_resexd_takes_is_valid,
-                     broken_files_are_refused_by_both):
+                     broken_files_are_refused_by_both, names_of_plugins_are_valid):
             test(bed)
             print("ok", test.__name__)
 

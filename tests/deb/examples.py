@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """examples: the examples of the pages, read from their sources, and run in the root that examples.sh has made.
 
-	examples.py TOP			say what is wrong between pages and examples.rows
+	examples.py TOP [PAGE]...	say what is wrong between pages and examples.rows, and which PAGE is none
 	examples.py TOP --list		print each example, with its row
 	examples.py TOP --run DIR INIT [PAGE]...	run them: DIR is the root, INIT its first process
 
@@ -47,12 +47,16 @@ class Row:
         for word in words.split(" ; "):
             verb, _, rest = word.strip().partition(" ")
             self.what.setdefault(verb.rstrip(":"), []).append(rest)
-        unknown = set(self.what) - {"rc", "prints", "stays", "types", "writes", "file", "by", "differs", "no"}
+        unknown = set(self.what) - {"rc", "prints", "stays", "stops", "types", "writes", "file", "by", "differs", "no"}
         if unknown:
             sys.exit("%s: unknown: %s" % (where, ", ".join(unknown)))
 
     def one(self, verb, default=None):
         return self.what[verb][0] if verb in self.what else default
+
+    def runs_on(self):
+        """It ends by ^C: the regular expression that it prints before, or "". None: it ends by itself."""
+        return self.one("stays", self.one("stops"))
 
 
 def complete(text):
@@ -60,7 +64,7 @@ def complete(text):
     if text.endswith("\\"):
         return False
     r = subprocess.run(["bash", "-n", "-c", text], stderr=subprocess.PIPE, text=True)
-    return "unexpected EOF" not in r.stderr and "unexpected end of file" not in r.stderr
+    return not re.search("unexpected EOF|unexpected end of file|here-document", r.stderr)
 
 
 def commands(lines, first, plain):
@@ -179,8 +183,8 @@ def as_printed(printed):
     """Of the lines below a command in the page: a pattern for what is printed."""
     lines = []
     for text in printed:
-        words = ["" if w == "..." else re.sub(r"[0-9]+", "[0-9]+", re.escape(w)) for w in text.split()]
-        lines.append(r"\s+".join(w for w in words if w) + (".*" if "" in words else r"\s*$"))
+        words = [w if w == "..." else re.sub(r"[0-9]+", "[0-9]+", re.escape(w)) for w in text.split()]
+        lines.append(re.sub(r"(\\s[+*])?\.\.\.(\\s[+*])?", ".*", r"\s+".join(words) + r"\s*$"))
     return [r"^\s*" + text for text, p in zip(lines, printed) if p.strip()]
 
 
@@ -213,7 +217,21 @@ class Runner:
             self.inside("systemd-run", "-q", "--collect", "--wait", "--pipe", "--unit=" + name, "-E", "TERM=xterm", "-E", "LC_ALL=C.UTF-8",
                         "-E", "PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin", "-p", "LimitMEMLOCK=infinity", "-p", "TimeoutStopSec=10",
                         "--working-directory=" + self.dir, *who, "bash", "/run-example/" + name),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+    def end(self, p, name, last, seconds):
+        """Wait for a unit whose last command is this; kill it when it takes longer. systemd-run sometimes misses its end."""
+        by = time.monotonic() + seconds
+        while p.poll() is None and time.monotonic() < by:
+            try:
+                p.wait(2)
+            except subprocess.TimeoutExpired:
+                if self.out(last.n, "rc"):
+                    by = 0
+        if p.poll() is None:
+            self.do("systemctl", "kill", "-s", "KILL", name)
+            p.kill()
+            p.wait()
 
     def out(self, n, kind="out"):
         try:
@@ -258,46 +276,43 @@ class Runner:
         return None
 
     def session(self, d, todo):
-        """Commands of one user, one after another, share a shell; one that stays has its own until the display ends."""
+        """Commands of one user, one after another, share a shell; one that runs on has its own."""
+        def stop(p, name, c):
+            c.ended = p.poll() is not None
+            self.do("systemctl", "kill", "-s", "INT", name)
+            self.end(p, name, c, 20)
+
         stay, groups = [], []
         for n, c in enumerate(todo):
             c.n = self.n * 100 + n
             if "writes" in c.row.what:
                 self.write(os.path.join(self.dir, c.row.one("writes")), "\n".join(c.printed) + "\n")
-            if groups and groups[-1][0].user == c.user and "stays" not in c.row.what and "stays" not in groups[-1][0].row.what:
+            if groups and groups[-1][0].user == c.user and c.row.runs_on() is groups[-1][0].row.runs_on() is None:
                 groups[-1].append(c)
             else:
                 groups.append([c])
         for g in groups:
             text = "set -o pipefail\nshopt -s expand_aliases\n" + "".join(self.wrapped(c) for c in g)
             name, p = self.shell(g[0].user, text)
-            if "stays" in g[0].row.what:
-                self.await_print(p, g[0])
-                stay.append((name, p, g[0]))
+            if g[0].row.runs_on() is None:
+                self.end(p, name, g[-1], 600)
+                continue
+            self.await_print(p, g[0])
+            if "stops" in g[0].row.what:
+                stop(p, name, g[0])
             else:
-                try:
-                    p.communicate(timeout=600)
-                except subprocess.TimeoutExpired:
-                    self.do("systemctl", "kill", "-s", "KILL", name)
-                    p.communicate()
-        for name, p, c in reversed(stay):
-            if p.poll() is not None:
-                c.ended = True
-            self.do("systemctl", "kill", "-s", "INT", name)
-            try:
-                p.communicate(timeout=20)
-            except subprocess.TimeoutExpired:
-                self.do("systemctl", "kill", "-s", "KILL", name)
-                p.communicate()
+                stay.append((p, name, g[0]))
+        for s in reversed(stay):
+            stop(*s)
         for c in todo:
             self.tell(d, c.text, self.judge(c))
 
     def wrapped(self, c):
         text = c.text
         if "types" in c.row.what:
-            keys = "".join("sleep 1.5; printf '%s'; " % k for k in c.row.one("types").split())
+            keys = "".join("sleep 1.5; printf '%%b' '%s'; " % k for k in c.row.one("types").split())
             text = "(%s sleep 3) | script -qec 'stty rows 24 cols 80; %s' /dev/null" % (keys, text)
-        if "stays" in c.row.what:
+        if c.row.runs_on() is not None:
             text = "trap : INT\n" + text
         return "{\n%s\n} >/run-example/%d.out 2>&1 </dev/null\necho $? >/run-example/%d.rc\n" % (text, c.n, c.n)
 
@@ -308,19 +323,21 @@ class Runner:
 
     def await_print(self, p, c):
         end = time.monotonic() + PATIENCE_S
-        wanted = c.row.one("stays") or c.row.one("prints", "")
+        wanted = c.row.runs_on() or c.row.one("prints", "")
         while time.monotonic() < end and p.poll() is None:
             if wanted and re.search(wanted, self.out(c.n), re.M) or not wanted and time.monotonic() > end - PATIENCE_S + 2:
                 return
             time.sleep(0.1)
 
     def judge(self, c):
-        out, rc, wanted = self.out(c.n), self.out(c.n, "rc").strip(), c.row.one("rc", "0 130" if "stays" in c.row.what else "0")
+        out, rc, wanted = self.out(c.n), self.out(c.n, "rc").strip(), c.row.one("rc", "0" if c.row.runs_on() is None else "0 130")
         if rc not in wanted.split():
             return "rc %s, not %s:\n%s" % (rc or "none", wanted, out[-1500:])
         if getattr(c, "ended", False):
             return "it ended by itself:\n%s" % out[-1500:]
         rest = out
+        if c.row.runs_on() and not re.search(c.row.runs_on(), out, re.M):
+            return "it prints no /%s/:\n%s" % (c.row.runs_on(), out[-1500:])
         for p in self.patterns(c):
             m = re.search(p, rest, re.M)
             if not m:
@@ -351,10 +368,28 @@ def rendered_wrong(runner, found):
                 yield "%s:%d: man shows it otherwise: %s" % (d.page, d.line + n, text)
 
 
-def main(top, verb="", root="", init="", *pages):
-    top = os.path.abspath(top)
+def arguments(words):
+    """TOP, the verb, the root, its first process, pages; it refuses others."""
+    verb = words[1] if len(words) > 1 and words[1][:1] == "-" else ""
+    least = {"": 1, "--list": 2, "--run": 4}
+    if verb not in least:
+        sys.exit("examples.py: there is no \"%s\": say --list, --run, or pages" % verb)
+    if len(words) < least[verb]:
+        sys.exit("examples.py: %s is missing; ./dev examples runs them; the forms are:%s" %
+                 ("TOP, the folder of the sources," if not words else "the root, or its first process,", __doc__.split("\n\n")[1].join(("\n", ""))))
+    if not os.path.isfile(os.path.join(words[0], "man/resex.1")):
+        sys.exit("examples.py: %s has no man/resex.1: TOP is the folder of the sources" % words[0])
+    root, init = words[2:4] if verb == "--run" else ("", "")
+    return os.path.abspath(words[0]), verb, root, init, words[least[verb]:]
+
+
+def main(*words):
+    top, verb, root, init, pages = arguments(words)
     found, rows = list(displays(top)), read_rows(os.path.join(os.path.dirname(os.path.abspath(__file__)), "examples.rows"))
     wrong = assign(found, rows)
+    for page in pages:
+        if page not in {d.page for d in found}:
+            sys.exit("examples.py: no page %s has examples: say one of %s" % (page, " ".join(sorted({d.page for d in found}))))
     if verb == "--list":
         for d in found:
             for what, r in [(d.row.key[1:], d.row)] if d.row else [(c.text.split("\n")[0], c.row) for c in d.commands]:
@@ -365,6 +400,8 @@ def main(top, verb="", root="", init="", *pages):
     for w in wrong:
         print("FAIL " + w)
     if verb != "--run":
+        if not verb:
+            print("examples: %d rows, %d wrong; ./dev examples runs them" % (len(rows), len(wrong)))
         return bool(wrong)
     runner = Runner(top, root, init)
     runner.failed = len(wrong)

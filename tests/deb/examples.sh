@@ -22,11 +22,12 @@ root=$out/examples hostname=xen1
 ls "$out"/resexd_*.deb >/dev/null 2>&1 || die "there are no packages in $out: run ./dev deb first"
 make_base
 start_root
-mkdir -p "$root/debs" "$root/pages" "$root/run-example" "$root/srv/sources/tests/cache"
+mkdir -p "$root/debs" "$root/pages" "$root/run-example" "$root/srv/sources/tests/cache" "$root/srv/sources/tests/cli"
 debs | xargs cp -t "$root/debs"
 cp "$top"/man/*.[1-8] "$root/pages"
 cp -r "$top/etc" "$root/srv/sources"
 cp "$top/tests/cache/check.py" "$root/srv/sources/tests/cache"
+cp "$top/tests/cli/httplog.txt" "$root/srv/sources/tests/cli"
 cp "$here/world.sh" "$root"
 chmod 777 "$root/run-example" # commands are those of two users
 gcc -shared -fPIC -O1 -Wall -Wextra -Werror -o "$root/usr/local/lib/fake_xen.so" "$here/fake_xen.c"

@@ -7,7 +7,7 @@
 base=$out/base root=${root:-$out/root}
 passed=0 failed=0
 # What README and the pages call, beside what the packages depend on. A database that ran would change files.
-tools="curl haproxy jq man-db openssl pkg-config postgresql python3-minimal socat sudo"
+tools="curl haproxy jq make man-db openssl pkg-config postgresql python3 socat sudo"
 
 die() { echo "${0##*/}: $*" >&2; exit 1; }
 

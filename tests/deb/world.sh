@@ -23,7 +23,7 @@ down() {
 	systemctl stop 'world-*' resexd resex-cached varnish haproxy 2>/dev/null || true
 	systemctl reset-failed 2>/dev/null || true
 	rm -rf /etc/resex $world /var/lib/resex /var/lib/resex-cached /etc/systemd/system/*.service.d /usr/local/sbin/resexd \
-		/run/resex /etc/varnish/resex.vcl /etc/varnish/static.vcl /tmp/auction.db* /tmp/pages /tmp/figures
+		/run/resex /etc/varnish/resex.vcl /etc/varnish/static.vcl /tmp/auction.db* /tmp/pages /tmp/figures /var/log/haproxy.log
 	cp -a /srv/as-installed/resex /etc/resex
 	cp -a /srv/as-installed/default.vcl /etc/varnish/
 	cp -a /srv/as-installed/haproxy.cfg /etc/haproxy/
@@ -38,7 +38,7 @@ as_first() {
 	groupadd shop
 	useradd -m -G resex,shop -s /bin/bash op
 	usermod -aG shop,varnish resex-cached
-	printf '%s\n' '127.0.0.1 localhost' '10.0.0.30 db' >/etc/hosts
+	printf '%s\n' '127.0.0.1 localhost xen1 app1' '10.0.0.30 db' >/etc/hosts
 	mkdir /srv/as-installed
 	cp -a /etc/resex /etc/varnish/default.vcl /etc/haproxy/haproxy.cfg /srv/as-installed/
 }
@@ -227,7 +227,7 @@ cached_hosts() {
 		OPTIONS="--uid=resex-cached" stays "$host" resex-cached -c "$world/$host/cached.json"
 	done
 	ln -sfn $world/front1/ring.sock /run/resex-cached/ring.sock
-	wait_for 30 sh -c 'resex-peek -c /etc/resex/cluster.json | grep -q "^app1 .* beats"'
+	wait_for 30 sh -c 'runuser -u resex-cached -- resex-peek -c /etc/resex/cluster.json | grep -q "^app1 .* beats"'
 }
 
 # The hosts of cluster.json(5), where pages of a shop are cached.
@@ -237,6 +237,13 @@ set_up_shop() {
 	psql -X -q -h db -U owner shop -c 'CREATE TABLE item (id bigint PRIMARY KEY, price numeric); INSERT INTO item VALUES (5, 12)' \
 		-c "SELECT resex.protect('item')"
 	cached_hosts shop
+}
+
+# The same, after an update.
+set_up_updated() {
+	set_up_shop
+	curl -sf --unix-socket /run/resex-cached/api.sock http://x/v1/update \
+		-d '{ "tags": ["item/5"], "statements": [ { "sql": "UPDATE item SET price = 13" } ] }'
 }
 
 # Two application servers and two proxies in front of them; the auction is served on the former.
@@ -259,9 +266,10 @@ set_up_auction() {
 	cached_hosts auction
 }
 
-# The same, when the auction runs.
+# The same, when the auction runs. What is of the sources alone is in the folder.
 set_up_served() {
 	local n
+	cp -a /srv/sources/. "$2"
 	set_up_auction
 	(cd $docs && resex-auction -d "host=db dbname=auction user=owner" --init --schema auction.sql --guard auction-guard.sql)
 	stays auction1 resex-auction -d "host=db dbname=auction user=reader" -l 10.0.0.1:8080
@@ -292,6 +300,11 @@ set_up_typed() {
 set_up_debs() {
 	cp /debs/*.deb "$2"
 	dpkg -r resexd resex resex-agent
+}
+
+# The log of a real HAProxy.
+set_up_log() {
+	install -m 644 /srv/sources/tests/cli/httplog.txt /var/log/haproxy.log
 }
 
 # Files of the pages that others name.
@@ -328,12 +341,22 @@ by_cluster() {
 	checked_cluster "$1"
 }
 
-# A part of cluster.json: in one with two hosts.
+# A part of cluster.json: in one with two hosts. FILE KEY: a part of the object KEY, in one with two nodes.
+# "..." in a page stands for two more nodes.
 by_part_of_cluster() {
+	local more='{ "name": "n3", "number": 2, "host": "xen1", "guest": "g3", "service": "web" },
+		{ "name": "n4", "number": 2, "host": "xen2", "guest": "g4", "service": "mail" }'
 	{
 		echo '{ "cluster": "prod", "transport": "tcp", "key_file": "/etc/resex/cluster.key", "hosts": ['
 		echo '{ "name": "xen1", "number": 1, "address": "10.0.0.1" }, { "name": "xen2", "number": 2, "address": "10.0.0.2" } ],'
-		sed 's/^ *\.\.\. *]/]/' "$1"
+		if [ $# = 1 ]; then
+			awk -v more="$more" '{ sub(/^ *\.\.\. /, more); print }' "$1"
+		else
+			echo '"services": [ { "name": "web", "number": 1 }, { "name": "mail", "number": 2 } ],'
+			echo "\"nodes\": [ ${more/\"n3\"/\"n3\", \"kind\": \"switch\"} ], \"$2\": {"
+			cat "$1"
+			echo '}'
+		fi
 		echo '}'
 	} >/tmp/whole.json
 	checked_cluster /tmp/whole.json
@@ -343,7 +366,7 @@ by_policy() { resex policy-check "$1"; }
 
 by_scenario() { resexd --hv sim --scenario "$1" | jq -e '.guests | length > 0'; }
 
-by_cached() { resex-cached -c "$1" -H "$2" --check; }
+by_cached() { runuser -u resex-cached -- resex-cached -c "$1" -H "$2" --check; }
 
 by_haproxy() { haproxy -c -f "$1"; }
 

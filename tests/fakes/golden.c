@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * golden: reads the recorded rings of tests/golden/rxe, record by record. See golden.h;
- * the format is in that folder's README.
+ * golden: reads the recorded rings of tests/golden, one by one. See golden.h; the format is in
+ * the READMEs there.
  */
 #include "tests/fakes/golden.h"
 
@@ -20,21 +20,34 @@ static int add_ring(struct golden *g, const char *value)
 	if (g->rings == GOLDEN_RINGS_MAX || sscanf(value, "%7s %" SCNu32 " %" SCNu32 " %" SCNu32,
 						   kind, &number, &elem, &entries) != 4)
 		return -1;
-	r->len = 384 + (size_t)elem * entries;
-	r->mem = calloc(1, r->len);
-	if (!r->mem)
-		return -1;
 	r->desc = (struct ring_desc){ .id = ++g->rings,
 				      .kind = strcmp(kind, "sq") ? RING_CQ : RING_SQ,
-				      .provider = GUEST_PROVIDER_RXE,
+				      .provider = g->provider,
 				      .number = number,
 				      .elem_size = elem,
 				      .entries = entries,
-				      .path_mtu = g->mtu,
-				      .frames = (uint32_t)((r->len + 4095) / 4096) };
+				      .qp_type = g->qp_type,
+				      .path_mtu = g->mtu };
+	r->len = (g->provider == GUEST_PROVIDER_RXE ? 384 : 0) + (size_t)elem * entries;
+	r->desc.frames = (uint32_t)((r->len + GUEST_PAGE - 1) / GUEST_PAGE);
+	if (g->provider != GUEST_PROVIDER_RXE)
+		r->len = (size_t)ring_frames(&r->desc) * GUEST_PAGE;
+	r->mem = aligned_alloc(8, r->len);
+	if (!r->mem)
+		return -1;
+	memset(r->mem, 0, r->len);
 	if (r->desc.kind == RING_SQ)
 		g->sq = r;
 	return 0;
+}
+
+static void set_type(struct golden *g, const char *value)
+{
+	g->datagrams = !strcmp(value, "UD");
+	if (g->provider != GUEST_PROVIDER_RXE) /* that of rxe is told by nobody */
+		g->qp_type = g->datagrams	   ? GUEST_QP_UD
+			     : strcmp(value, "RC") ? GUEST_QP_UC
+						   : GUEST_QP_RC;
 }
 
 static int header_line(struct golden *g, const char *key, const char *value)
@@ -42,10 +55,10 @@ static int header_line(struct golden *g, const char *key, const char *value)
 	static const struct {
 		const char *key;
 		enum sample_op op;
-	} ops[] = { { "op_SEND", OP_SEND },	   { "op_SEND_IMM", OP_SEND },
-		    { "op_WRITE", OP_WRITE },	   { "op_WRITE_IMM", OP_WRITE },
-		    { "op_READ", OP_READ },	   { "op_FETCH_ADD", OP_FETCH_ADD },
-		    { "op_CMP_SWAP", OP_CMP_SWAP } };
+	} ops[] = { { "op_SEND", OP_SEND },	    { "op_SEND_IMM", OP_SEND },
+		    { "op_WRITE", OP_WRITE },	    { "op_WRITE_IMM", OP_WRITE },
+		    { "op_READ", OP_READ },	    { "op_FETCH_ADD", OP_FETCH_ADD },
+		    { "op_CMP_SWAP", OP_CMP_SWAP }, { "op_LOCAL", OP_LOCAL } };
 	const struct {
 		const char *key;
 		uint64_t *to;
@@ -73,7 +86,9 @@ static int header_line(struct golden *g, const char *key, const char *value)
 	else if (!strcmp(key, "dead_from"))
 		g->dead_from = (uint32_t)v;
 	else if (!strcmp(key, "type"))
-		g->datagrams = !strcmp(value, "UD");
+		set_type(g, value);
+	else if (!strcmp(key, "provider"))
+		g->provider = !strcmp(value, "mlx4") ? GUEST_PROVIDER_MLX4 : GUEST_PROVIDER_MLX5;
 	else if (!strcmp(key, "case"))
 		snprintf(g->name, sizeof(g->name), "%s", value);
 	else if (!strcmp(key, "ring"))
@@ -86,6 +101,7 @@ int golden_open(struct golden *g, const char *path)
 	char line[256], *value;
 
 	memset(g, 0, sizeof(*g));
+	g->provider = GUEST_PROVIDER_RXE;
 	g->f = fopen(path, "rb");
 	if (!g->f || !fgets(line, sizeof(line), g->f) || strcmp(line, "resex-golden 1\n"))
 		goto bad;

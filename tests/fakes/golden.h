@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* golden: reading the recorded rings of tests/golden/rxe (format: its README). */
+/* golden: reading the recorded rings of tests/golden (format: the README of rxe, and of mlx). */
 #ifndef RESEX_TESTS_GOLDEN_H
 #define RESEX_TESTS_GOLDEN_H
 
@@ -21,6 +21,7 @@ struct golden {
 	FILE *f;
 	char name[64];
 	bool datagrams;
+	uint32_t provider, qp_type; /* enum guest_ring_provider, guest_qp_type */
 	uint32_t mtu, snaps, dead_from, rings;
 	struct golden_ring ring[GOLDEN_RINGS_MAX];
 	struct golden_ring *sq; /* one of them */

@@ -120,7 +120,8 @@ static void remove_sysfs(void)
 
 int fakeverbs_begin(const struct fakeverbs_conf *conf)
 {
-	static const struct fakeverbs_adapter *const adapters[] = { &fakeverbs_mlx5 };
+	static const struct fakeverbs_adapter *const adapters[] = { &fakeverbs_mlx5,
+								    &fakeverbs_mlx4 };
 
 	for (size_t i = 0; i < sizeof(adapters) / sizeof(adapters[0]); i++)
 		if (!strcmp(adapters[i]->provider, conf->provider))
@@ -140,6 +141,11 @@ void fakeverbs_end(void)
 void fakeverbs_set_cqe_version(uint32_t version)
 {
 	fake.conf.cqe_version = version;
+}
+
+void fakeverbs_set_cqe_bytes(uint32_t bytes)
+{
+	fake.conf.cqe_bytes = bytes;
 }
 
 /* --- objects ------------------------------------------------------------------ */
@@ -277,6 +283,15 @@ static int reg_mr(const struct command *c)
 	return 0;
 }
 
+static int alloc_mw(const struct command *c)
+{
+	struct ib_uverbs_alloc_mw_resp *r = response(c, sizeof(*r));
+
+	r->mw_handle = ++fake.handle;
+	r->rkey = r->mw_handle << 8;
+	return 0;
+}
+
 static int create_cq(const struct command *c)
 {
 	const struct ib_uverbs_create_cq *q = body(c, sizeof(*q) + fake.adapter->cq_cmd);
@@ -288,7 +303,7 @@ static int create_cq(const struct command *c)
 	memset(cq, 0, sizeof(*cq));
 	cq->handle = cq->number = ++fake.handle;
 	cq->entries = q->cqe + 1;
-	fake.adapter->cq(cq, q + 1, r + 1);
+	fake.adapter->cq(cq, &fake.conf, q + 1, r + 1);
 	r->cq_handle = cq->handle;
 	r->cqe = q->cqe;
 	return 0;
@@ -335,7 +350,7 @@ static int create_qp(const struct command *c)
 	qp->type = q->qp_type;
 	qp->send_cq = cq_of(q->send_cq_handle);
 	qp->recv_cq = cq_of(q->recv_cq_handle);
-	fake.adapter->qp(qp, q + 1, r + 1);
+	fake.adapter->qp(qp, q, q + 1, r + 1);
 	r->qp_handle = qp->handle;
 	r->qpn = qp->number;
 	r->max_send_wr = q->max_send_wr;
@@ -392,6 +407,8 @@ static const struct {
 	{ IB_USER_VERBS_CMD_DEALLOC_PD, false, nothing },
 	{ IB_USER_VERBS_CMD_REG_MR, true, reg_mr },
 	{ IB_USER_VERBS_CMD_DEREG_MR, false, nothing },
+	{ IB_USER_VERBS_CMD_ALLOC_MW, true, alloc_mw },
+	{ IB_USER_VERBS_CMD_DEALLOC_MW, false, nothing },
 	{ IB_USER_VERBS_CMD_CREATE_CQ, true, create_cq },
 	{ IB_USER_VERBS_CMD_RESIZE_CQ, true, resize_cq },
 	{ IB_USER_VERBS_CMD_DESTROY_CQ, true, destroy_cq },

@@ -20,9 +20,10 @@
 #include <stdint.h>
 
 struct fakeverbs_conf {
-	const char *provider; /* "mlx5" */
+	const char *provider; /* "mlx5", "mlx4" */
 	/* mlx5: 0, or 1: completions name a queue pair by an index of the library's, too. */
 	uint32_t cqe_version;
+	uint32_t cqe_bytes; /* mlx4: of an entry of a completion queue, 32 or 64 */
 };
 
 /* As the provider's commands named it. Addresses are of this process. */
@@ -54,6 +55,7 @@ void fakeverbs_end(void);
 
 /* Of devices that are opened from now on. */
 void fakeverbs_set_cqe_version(uint32_t version);
+void fakeverbs_set_cqe_bytes(uint32_t bytes);
 
 struct fakeverbs_qp *fakeverbs_qp(uint32_t number); /* NULL: there is none */
 

@@ -7,6 +7,8 @@
 
 #include "tests/fakeverbs/fakeverbs.h"
 
+struct ib_uverbs_create_qp; /* the kernel's part of a command */
+
 /* What differs between adapters. cmd and resp are the provider's own parts of a command. */
 struct fakeverbs_adapter {
 	const char *provider;
@@ -15,14 +17,17 @@ struct fakeverbs_adapter {
 	size_t context_resp, pd_resp, cq_cmd, cq_resp, qp_cmd, qp_resp, resize_cmd;
 	void (*context)(const struct fakeverbs_conf *conf, const void *cmd, void *resp);
 	void (*pd)(uint32_t number, void *resp);
-	void (*cq)(struct fakeverbs_cq *cq, const void *cmd, void *resp);
+	void (*cq)(struct fakeverbs_cq *cq, const struct fakeverbs_conf *conf, const void *cmd,
+		   void *resp);
 	void (*resize)(struct fakeverbs_cq *cq, uint32_t entries, const void *cmd);
-	void (*qp)(struct fakeverbs_qp *qp, const void *cmd, void *resp);
+	void (*qp)(struct fakeverbs_qp *qp, const struct ib_uverbs_create_qp *core, const void *cmd,
+		   void *resp);
 	uint32_t (*complete)(struct fakeverbs_qp *qp, uint32_t n);
 	bool (*fail)(struct fakeverbs_qp *qp);
 	bool (*receive)(struct fakeverbs_qp *qp, uint32_t bytes, const void *scatter);
 };
 
 extern const struct fakeverbs_adapter fakeverbs_mlx5;
+extern const struct fakeverbs_adapter fakeverbs_mlx4;
 
 #endif

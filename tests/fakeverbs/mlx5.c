@@ -5,6 +5,7 @@
  */
 #include <endian.h>
 #include <infiniband/mlx5dv.h>
+#include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,20 +43,24 @@ static void pd(uint32_t number, void *resp)
 	((struct mlx5_ib_alloc_pd_resp *)resp)->pdn = number;
 }
 
-static void cq(struct fakeverbs_cq *c, const void *cmd, void *resp)
+static void cq(struct fakeverbs_cq *c, const struct fakeverbs_conf *conf, const void *cmd,
+	       void *resp)
 {
 	const struct mlx5_ib_create_cq *q = cmd;
 
+	(void)conf;
 	c->buf = (uint8_t *)(uintptr_t)q->buf_addr;
 	c->db = (const volatile uint32_t *)(uintptr_t)q->db_addr;
 	c->entry_bytes = q->cqe_size;
 	((struct mlx5_ib_create_cq_resp *)resp)->cqn = c->number;
 }
 
-static void qp(struct fakeverbs_qp *p, const void *cmd, void *resp)
+static void qp(struct fakeverbs_qp *p, const struct ib_uverbs_create_qp *core, const void *cmd,
+	       void *resp)
 {
 	const struct mlx5_ib_create_qp *q = cmd;
 
+	(void)core;
 	/* The receive queue comes first, unless the send queue is apart. */
 	p->sq = q->sq_buf_addr ? (uint8_t *)(uintptr_t)q->sq_buf_addr
 			       : (uint8_t *)(uintptr_t)q->buf_addr +

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "resex/exit.h"
 #include "src/conf/policy.h"
@@ -82,6 +83,34 @@ static void add_guests(struct world *w)
 	snprintf(d->node, sizeof(d->node), "2 frame %d", FAKE_FRAME_REGISTRY);
 }
 
+static char plugin_dir[] = "/tmp/resex-fuzz-XXXXXX";
+static const char *const plugin_files[] = { "empty.so", "null.so" }; /* both are refused */
+
+static void remove_plugins(void)
+{
+	char path[64];
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/%s", plugin_dir, plugin_files[i]);
+		unlink(path);
+	}
+	rmdir(plugin_dir);
+}
+
+static struct plugins *make_plugins(void)
+{
+	struct plugins *ps;
+	char path[64];
+
+	FUZZ_REQUIRE(mkdtemp(plugin_dir) && !atexit(remove_plugins));
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/%s", plugin_dir, plugin_files[i]);
+		close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	}
+	FUZZ_REQUIRE(!plugins_open(&ps, plugin_dir));
+	return ps;
+}
+
 static void open_guests(struct world *w, struct policy_inst *pi)
 {
 	const struct guests_parts parts = {
@@ -92,6 +121,7 @@ static void open_guests(struct world *w, struct policy_inst *pi)
 		.mem = &w->mem.m,
 		.sched = &w->host.sched,
 		.watch = &w->host.watch,
+		.plugins = make_plugins(),
 		.observe = true,
 	};
 
@@ -114,7 +144,7 @@ static struct world *make_world(void)
 				     .mem = &fake_mem_ops,
 				     .sched = &fake_sched_ops,
 				     .watch = &fake_watch_ops };
-	FUZZ_REQUIRE(!handover_open(&w->ho) && !policy_new(&pi, &policy_freemarket));
+	FUZZ_REQUIRE(!handover_open(&w->ho) && !policy_new(&pi, &policy_freemarket, false));
 	open_guests(w, pi);
 	w->set = guests_first_set(w->gs);
 	FUZZ_REQUIRE(w->set);
@@ -129,7 +159,7 @@ static void reset(struct world *w)
 {
 	struct policy_inst *pi = NULL;
 
-	FUZZ_REQUIRE(!policy_new(&pi, &policy_freemarket));
+	FUZZ_REQUIRE(!policy_new(&pi, &policy_freemarket, false));
 	FUZZ_REQUIRE(!guests_set_policy(w->gs, pi, WALL));
 	FUZZ_REQUIRE(!guests_pause(w->gs, NULL, false, WALL));
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """seeds.py OUT: write a small seed corpus a target into OUT/<target>/.
 
-The layouts are restated here from include/resex/guest_abi.h and from the
-formats given at the top of each target, so that the seeds need no build.
+The layouts are restated here from guest_abi.h and the heads of the targets: the seeds need no build.
 """
 import json
 import os
@@ -13,6 +12,7 @@ import sys
 from cache_seeds import CACHE
 from cluster_seeds import CLUSTER
 from http_seeds import HTTP
+from mlx4_seeds import MLX4_SEEDS
 from mlx5_seeds import MLX5_SEEDS
 from queue_seeds import QUEUES
 
@@ -791,8 +791,8 @@ def main():
         sys.exit(__doc__)
     for name, seeds in {
             "api": API, "btf": BTF, "cache": CACHE, "cached": CACHED_JSON, "caps": CAPS, "claim": CLAIM, "cluster": CLUSTER, "conf": CONF, "control":
-            CONTROL, "haproxy": HAPROXY, "hello": HELLO, "history": HISTORY, "http": HTTP, "httplog": HTTPLOG, "methods": METHODS, "mlx5": MLX5_SEEDS, "nodes": NODES, "proc": PROC, "queues": QUEUES, "record": RECORD, "registry": REGISTRY_SEEDS, "ring": RING_SEEDS, "scenario":
-            SCENARIO, "tcp": TCP, "trace": TRACE}.items():
+            CONTROL, "haproxy": HAPROXY, "hello": HELLO, "history": HISTORY, "http": HTTP, "httplog": HTTPLOG, "methods": METHODS, "mlx4": MLX4_SEEDS,
+            "mlx5": MLX5_SEEDS, "nodes": NODES, "proc": PROC, "queues": QUEUES, "record": RECORD, "registry": REGISTRY_SEEDS, "ring": RING_SEEDS, "scenario": SCENARIO, "tcp": TCP, "trace": TRACE}.items():
         write(sys.argv[1], name, seeds)
 
 

@@ -21,7 +21,7 @@ expect() {
 	exit 1
 }
 
-all='--config --check --observe --restore-caps --hv --scenario --policy --summary --socket --schema --foreground --verbose'
+all='--config --check --observe --restore-caps --hv --scenario --policy --policy-dir --summary --socket --schema --foreground --verbose'
 expect "$all --help --version" ''
 expect '--scenario --summary --socket --schema' --hv sim --s
 expect 'policy' --schema p
@@ -32,6 +32,8 @@ expect 'freemarket' -p free
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 : >"$dir/a file"
+mkdir "$dir/b folder"
+expect "$dir/b folder" --policy-dir "$dir/"
 for option in -c --config -S --scenario -o --summary -s --socket; do
 	expect "$dir/a file" $option "$dir/a"
 done
@@ -48,4 +50,5 @@ schemas=${refused##*: use }
 expect "${schemas//,/}" -j ''
 refused=$("$program" --hv sim -S "$top/etc/scenarios/paper.json" --check -p none 2>&1) || true
 policies=${refused##*: use }
+policies=${policies%, or a plug-in in *}
 expect "${policies//,/}" --policy ''

@@ -428,7 +428,7 @@ chosen=
 for name in $names; do
 	rows=$name
 	[ -n "$(row "$name" 2)" ] || rows=$(rows_of "$name")
-	[ -n "$rows" ] || { echo "model: there is no row $name" >&2; exit 1; }
+	[ -n "$rows" ] || { echo "model: there is no row $name: see ./dev model --list" >&2; exit 1; }
 	chosen="$chosen $rows"
 done
 names=$chosen

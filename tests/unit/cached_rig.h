@@ -15,7 +15,7 @@
 #include "tests/unit/tmpdir.h"
 #include "tests/unit/unit.h"
 
-enum { CACHED_HOSTS = 3 };
+enum { CACHED_HOSTS = 3, CACHED_CLIENT = 9 };
 
 struct cached_host {
 	struct cached_conf conf;
@@ -63,6 +63,8 @@ static inline void cached_conf_fill(struct cached_conf *c, const char *dir, cons
 		h->number = i + 1;
 		h->role = roles[i] == 'a' ? CLUSTER_APP : CLUSTER_PROXY;
 	}
+	k->client[0] = (struct cluster_client){ .name = "peek", .number = CACHED_CLIENT };
+	k->clients = 1;
 	c->self = &k->cached[self - 1];
 	c->listings = 64;
 	c->log = 16;

@@ -68,7 +68,7 @@ static inline void rig_begin(struct guests_rig *g)
 	struct conf_error e = { 0 };
 
 	assert_int_equal(handover_open(&g->ho), 0);
-	assert_int_equal(policy_load(&pi, "freemarket", NULL, &e), 0);
+	assert_int_equal(policy_load(&pi, NULL, "freemarket", NULL, &e), 0);
 	assert_int_equal(guests_open(&g->gs, &parts, pi), 0);
 	if (g->recover)
 		assert_int_equal(guests_recover(g->gs, WALL, &e), 0);

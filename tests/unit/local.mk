@@ -166,6 +166,7 @@ UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sa
 	tests/unit/test_guests_rings tests/unit/test_guests_store tests/unit/test_guests_sim tests/unit/test_guests_log \
 	tests/unit/test_guests_caps tests/unit/test_own tests/unit/test_control_proto tests/unit/test_control_cmds \
 	tests/unit/test_control_set tests/unit/test_control_cluster tests/unit/test_control_reconf tests/unit/test_guests_conf tests/unit/test_guests_cross \
+	tests/unit/test_apart tests/unit/test_guard tests/unit/test_plugin tests/unit/test_stopped \
 	tests/unit/test_control tests/unit/test_engine
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
@@ -203,6 +204,18 @@ tests_unit_test_cluster_change_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a 
 tests_unit_test_settings_SOURCES = tests/unit/test_settings.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_settings_LDADD = $(DAEMON_LIBS) libcounters.a libpolicies.a libutil.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
+# A policy that misbehaves: a sanitizer would end the program before the guard sees it.
+check_LIBRARIES += librogue.a
+librogue_a_SOURCES = tests/fakes/fake_rogue.c tests/fakes/fake_rogue.h
+librogue_a_CFLAGS = -std=gnu11
+tests_unit_test_apart_SOURCES = tests/unit/test_apart.c tests/unit/timers.h $(SAMPLER_RIG)
+tests_unit_test_apart_LDADD = $(SAMPLER_LIBS) librogue.a $(JANSSON_LIBS)
+tests_unit_test_stopped_SOURCES = tests/unit/test_stopped.c $(GUESTS_RIG)
+tests_unit_test_stopped_LDADD = $(GUESTS_LIBS) librogue.a
+tests_unit_test_guard_SOURCES = tests/unit/test_guard.c tests/unit/prop.h tests/unit/timers.h
+tests_unit_test_guard_LDADD = libutil.a libcore.a $(UNIT_LIBS)
+tests_unit_test_plugin_SOURCES = tests/unit/test_plugin.c tests/unit/examples.h tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_plugin_LDADD = libconf.a libpolicies.a libutil.a libcore.a librogue.a $(UNIT_LIBS) $(JANSSON_LIBS)
 tests_unit_test_policy_load_SOURCES = tests/unit/test_policy_load.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_policy_load_LDADD = $(DAEMON_LIBS) libpolicies.a libutil.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
@@ -305,7 +318,7 @@ tests_unit_test_ring_hostile_SOURCES = tests/unit/test_ring_hostile.c tests/fake
 tests_unit_test_ring_hostile_LDADD = libibmon.a libcore.a $(UNIT_LIBS)
 UNIT_IBMON = tests/unit/test_mtu tests/unit/test_ring_rxe tests/unit/test_ring_fault \
 	tests/unit/test_scan tests/unit/test_guest tests/unit/test_guest_back tests/unit/test_guest_doorbell tests/unit/test_guest_kept tests/unit/test_guest_load tests/unit/test_guest_missed tests/unit/test_registry tests/unit/test_latency \
-	tests/unit/test_ring_mlx5 tests/unit/test_ring_rxe_prop tests/unit/test_ring_run tests/unit/test_golden_rxe
+	tests/unit/test_ring_mlx4 tests/unit/test_ring_mlx5 tests/unit/test_ring_rxe_prop tests/unit/test_ring_run tests/unit/test_golden_mlx tests/unit/test_golden_rxe
 check_PROGRAMS += $(UNIT_IBMON)
 TESTS += $(UNIT_IBMON)
 FAKE_RING = tests/fakes/fake_ring.c tests/fakes/fake_ring.h tests/unit/prop.h
@@ -323,6 +336,8 @@ tests_unit_test_scan_SOURCES = tests/unit/test_scan.c $(FAKE_RING) $(FAKE_GUEST)
 tests_unit_test_scan_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_SOURCES = tests/unit/test_guest.c $(FAKE_GUEST) $(FAKE_RING) \
 	tests/unit/guest_rig.h
+tests_unit_test_ring_mlx4_SOURCES = tests/unit/test_ring_mlx4.c
+tests_unit_test_ring_mlx4_LDADD = $(IBMON_LIBS)
 tests_unit_test_ring_mlx5_SOURCES = tests/unit/test_ring_mlx5.c
 tests_unit_test_ring_mlx5_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_doorbell_SOURCES = tests/unit/test_guest_doorbell.c $(FAKE_GUEST) $(FAKE_RING) \
@@ -345,10 +360,14 @@ tests_unit_test_ring_rxe_prop_SOURCES = tests/unit/test_ring_rxe_prop.c $(FAKE_R
 tests_unit_test_ring_rxe_prop_LDADD = $(IBMON_LIBS)
 tests_unit_test_ring_run_SOURCES = tests/unit/test_ring_run.c $(FAKE_RING)
 tests_unit_test_ring_run_LDADD = $(IBMON_LIBS)
+tests_unit_test_golden_mlx_SOURCES = tests/unit/test_golden_mlx.c tests/unit/mlx_replay.h tests/unit/mlx_flip.h \
+	tests/fakes/golden.c tests/fakes/golden.h
+tests_unit_test_golden_mlx_CPPFLAGS = $(AM_CPPFLAGS) -DGOLDEN_DIR='"$(abs_top_srcdir)/tests/golden"'
+tests_unit_test_golden_mlx_LDADD = $(IBMON_LIBS)
 tests_unit_test_golden_rxe_SOURCES = tests/unit/test_golden_rxe.c tests/fakes/golden.c \
 	tests/fakes/golden.h tests/unit/prop.h
 tests_unit_test_golden_rxe_CPPFLAGS = $(AM_CPPFLAGS) \
-	-DGOLDEN_DIR='"$(abs_top_srcdir)/tests/golden/rxe"'
+	-DGOLDEN_DIR='"$(abs_top_srcdir)/tests/golden"'
 tests_unit_test_golden_rxe_LDADD = $(IBMON_LIBS)
 if VERBS
 check_PROGRAMS += tests/unit/test_rxe_layout
@@ -356,19 +375,26 @@ TESTS += tests/unit/test_rxe_layout
 tests_unit_test_rxe_layout_SOURCES = tests/unit/test_rxe_layout.c tests/fakes/fake_ring.h
 tests_unit_test_rxe_layout_LDADD = $(UNIT_LIBS)
 # Its open() and others come before those of libc, for libibverbs and providers, too.
-FAKEVERBS = tests/fakeverbs/fakeverbs.c tests/fakeverbs/fakeverbs.h tests/fakeverbs/fakeverbs_priv.h tests/fakeverbs/mlx5.c
-check_PROGRAMS += tests/unit/test_golden_mlx5 tests/unit/test_golden_mlx5_laps
-TESTS += tests/unit/test_golden_mlx5 tests/unit/test_golden_mlx5_laps
-MLX5_RIG = tests/unit/mlx5_rig.h tests/unit/provider_rig.h $(FAKEVERBS)
-tests_unit_test_golden_mlx5_SOURCES = tests/unit/test_golden_mlx5.c $(MLX5_RIG)
+FAKEVERBS = tests/fakeverbs/fakeverbs.c tests/fakeverbs/fakeverbs.h tests/fakeverbs/fakeverbs_priv.h tests/fakeverbs/mlx4.c tests/fakeverbs/mlx5.c
+GOLDEN_MLX = tests/unit/test_golden_mlx4 tests/unit/test_golden_mlx4_laps tests/unit/test_golden_mlx5 tests/unit/test_golden_mlx5_laps
+check_PROGRAMS += $(GOLDEN_MLX)
+TESTS += $(GOLDEN_MLX)
+MLX_RIG = tests/fakes/golden.c tests/fakes/golden.h tests/unit/mlx_flip.h tests/unit/mlx_record.h tests/unit/mlx_replay.h tests/unit/mlx_golden.h tests/unit/mlx_laps.h tests/unit/mlx_rig.h tests/unit/mlx4_rig.h tests/unit/mlx5_rig.h tests/unit/provider_rig.h $(FAKEVERBS)
+tests_unit_test_golden_mlx4_SOURCES = tests/unit/test_golden_mlx4.c $(MLX_RIG)
+tests_unit_test_golden_mlx4_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+tests_unit_test_golden_mlx4_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
+tests_unit_test_golden_mlx4_laps_SOURCES = tests/unit/test_golden_mlx4_laps.c $(MLX_RIG)
+tests_unit_test_golden_mlx4_laps_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+tests_unit_test_golden_mlx4_laps_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
+tests_unit_test_golden_mlx5_SOURCES = tests/unit/test_golden_mlx5.c $(MLX_RIG)
 tests_unit_test_golden_mlx5_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 tests_unit_test_golden_mlx5_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
-tests_unit_test_golden_mlx5_laps_SOURCES = tests/unit/test_golden_mlx5_laps.c $(MLX5_RIG)
+tests_unit_test_golden_mlx5_laps_SOURCES = tests/unit/test_golden_mlx5_laps.c $(MLX_RIG)
 tests_unit_test_golden_mlx5_laps_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 tests_unit_test_golden_mlx5_laps_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/test_rings
 TESTS += tests/unit/test_rings
-tests_unit_test_rings_SOURCES = tests/unit/test_rings.c tests/unit/rings_app.h tests/unit/rings_rig.h tests/unit/tmpdir.h $(MLX5_RIG)
+tests_unit_test_rings_SOURCES = tests/unit/test_rings.c tests/unit/rings_app.h tests/unit/rings_rig.h tests/unit/tmpdir.h $(MLX_RIG)
 tests_unit_test_rings_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 tests_unit_test_rings_LDADD = libagent.a libload.a libshared.a libreconf.a $(IBMON_LIBS) libutil.a $(EVENT_LIBS) $(ISAL_LIBS) $(XENGUEST_LIBS) $(VERBS_LIBS)
 EXTRA_tests_unit_test_rings_DEPENDENCIES = libresex-rings.so tests/unit/rings_loader tests/unit/rings_plugin.so

@@ -16,7 +16,7 @@
 
 enum { RIG_QPS = 4, RIG_POSTS = 8192, RIG_BUFFER = 1 << 20, RIG_MTU = 1024 };
 
-/* A copy of a ring and of its doorbell record, as they would be mapped. */
+/* A copy of a ring and of its doorbell record, if it has one, as they would be mapped. */
 struct copy {
 	struct ring_desc desc;
 	const uint8_t *from;
@@ -85,7 +85,7 @@ static inline void copy_again(struct copy *c)
 	uint8_t *page = c->mem + (size_t)c->desc.frames * GUEST_PAGE;
 
 	memcpy(c->mem + c->desc.offset, c->from, c->bytes);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2 && c->db; i++)
 		((uint32_t *)(page + c->desc.db_offset))[i] = c->db[i];
 }
 
@@ -98,7 +98,7 @@ static inline void copy_open(struct copy *c, const uint8_t *from, const volatile
 	c->desc.offset = (uint32_t)((uintptr_t)from % GUEST_PAGE);
 	c->desc.db_offset = (uint32_t)((uintptr_t)db % GUEST_PAGE);
 	c->desc.frames = (uint32_t)((c->desc.offset + c->bytes + GUEST_PAGE - 1) / GUEST_PAGE);
-	c->len = ((size_t)c->desc.frames + 1) * GUEST_PAGE;
+	c->len = ((size_t)c->desc.frames + (db != NULL)) * GUEST_PAGE;
 	c->mem = aligned_alloc(GUEST_PAGE, c->len);
 	assert_non_null(c->mem);
 	memset(c->mem, 0xa5, c->len); /* what else is in these pages */

@@ -537,7 +537,7 @@ RIG_TEST(results__of_different_roles__are_refused_in_words)
 	f->conf.role = BX_BULK;
 	save(f, "b");
 	refused(f, "a b", RESEX_BAD_CONFIG,
-		"b:1: a result of bulk, but those before it are of client; merge the results of "
+		"b:1: a result of bulk, but those before it are of client: merge the results of "
 		"one role at a time");
 }
 

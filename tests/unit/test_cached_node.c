@@ -158,6 +158,55 @@ RIG_TEST(links__of_an_application_server__are_to_all_and_itself)
 	assert_int_equal(node_link(node_of(r, PROXY), PROXY), 0);
 }
 
+/* A client of the list, such as resex-peek, on host n's folder. */
+static struct transport *client_of(const struct rig *r, uint16_t n, uint32_t rights)
+{
+	const struct cached_conf *c = &r->all->host[n]->conf;
+	struct transport_conf tc = { .host = CACHED_CLIENT,
+				     .generation = 1,
+				     .role = TRANSPORT_CLIENT,
+				     .rights = rights,
+				     .agreement = cluster_cache_agreement(&c->cluster),
+				     .cluster = "test",
+				     .key = c->key.bytes,
+				     .key_len = c->key.len };
+	struct transport_peer p;
+	struct transport *t;
+	char text[256];
+
+	strcpy(tc.address, r->all->dir.path);
+	assert_int_equal(transport_find("shm")->open(&t, &tc, node_now(node_of(r, n)), text), 0);
+	cluster_cached_peer(&c->cluster, n - 1u, &p);
+	assert_int_equal(transport_add(t, &p, node_now(node_of(r, n))), 0);
+	return t;
+}
+
+/* What its next event is. */
+static enum transport_event_type next_event(const struct rig *r, struct transport *t)
+{
+	struct transport_event ev = { 0 };
+	size_t got = 0;
+
+	CACHED_UNTIL(r->all,
+		     got || (got = transport_poll(t, node_now(node_of(r, APP)), &ev, 1)) != 0);
+	return ev.type;
+}
+
+RIG_TEST(client_of_the_list__may_read_each_host__and_no_more_than_its_rights)
+{
+	struct rig *r = *state;
+
+	for (uint16_t n = APP; n <= PROXY; n++) {
+		struct transport *t = client_of(r, n, 0);
+
+		assert_int_equal(next_event(r, t), TRANSPORT_UP);
+		transport_close(t);
+		t = client_of(r, n, TRANSPORT_ATOMICS);
+		assert_int_equal(next_event(r, t), TRANSPORT_ALARM);
+		transport_close(t);
+	}
+}
+
 RIG_TEST(links__a_user_is_added_when_they_are_up__is_told)
 {
 	struct rig *r = *state;

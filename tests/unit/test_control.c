@@ -148,7 +148,7 @@ RIG_TEST(peer__hangs_up_its_sending_half__still_gets_its_answers)
 static void make_large_replies(struct fixture *f)
 {
 	for (int i = 0; i < GUESTS_EVENTS; i++)
-		guests_event(f->rig->gs, WALL, "a-guest", "kind", "%0180d", i);
+		guests_event(f->rig->gs, WALL, "a-guest", "registry", "%0180d", i);
 }
 
 RIG_TEST(peer__hangs_up_its_sending_half__gets_long_answers_to_their_end)
@@ -484,7 +484,7 @@ RIG_TEST(peers__many_that_never_read__hold_no_more_than_they_may)
 	int good = dial(f), closed = 0;
 
 	for (int i = 0; i < 4 * GUESTS_EVENTS; i++)
-		guests_event(f->rig->gs, WALL, "a-guest", "kind", "%0190d", i);
+		guests_event(f->rig->gs, WALL, "a-guest", "registry", "%0190d", i);
 	for (int i = 0; i < 63; i++) {
 		int fd = dial(f);
 

@@ -708,7 +708,7 @@ WITH_CALL(events__since__only_newer_ones)
 	assert_int_equal(events_given(ask(g, "events", "")), newest);
 	assert_int_equal(events_given(ask(g, "events", "'since':-5")), newest);
 	assert_int_equal(events_given(ask(g, "events", "'since':0")), newest);
-	guests_event(g->gs, WALL, "bulk", "kind", "text");
+	guests_event(g->gs, WALL, "bulk", "registry", "text");
 	guests_event(g->gs, WALL, "", "late", "text");
 	g->gs->events = (uint64_t)newest + 2;
 	assert_int_equal(events_given(ask(g, "events", "'since':2")), newest + 2 - 2);
@@ -722,7 +722,7 @@ WITH_CALL(events__more_than_are_kept__the_newest_are_given_once_each)
 	size_t i;
 
 	for (int n = 0; n < 5000; n++)
-		guests_event(g->gs, WALL, "bulk", "kind", "%d", n);
+		guests_event(g->gs, WALL, "bulk", "registry", "%d", n);
 	r = ask(g, "events", "'since':10");
 	assert_int_equal(events_given(r), GUESTS_EVENTS);
 	json_array_foreach(json_object_get(r, "events"), i, e)

@@ -1,38 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * mlx5: queues of libmlx5 that are lapped, mapped late, written by the interface of ibv_wr_*, or
- * forged. See test_golden_mlx5.c.
+ * forged. See test_golden_mlx5.c; what mlx4 has, too, is in mlx_laps.h.
  */
 #include "tests/unit/mlx5_rig.h"
-#include "tests/unit/unit.h"
+/* After the rig. */
+#include "tests/unit/mlx_laps.h"
 
 /* --- laps -------------------------------------------------------------- */
-
-/* n requests that are completed and polled, and not looked at. */
-static void pass_by(struct provider_rig *x, struct rig_qp *q, const struct wanted *w, int n,
-		    uint64_t *newest)
-{
-	for (int i = 0; i < n; i++) {
-		post_n(x, q, w, 1);
-		assert_int_equal(rig_execute(q, 1), 1);
-		poll_all(x, newest, 1);
-	}
-}
-
-TEST(golden__index_wraps__is_counted_exactly)
-{
-	uint64_t newest[RIG_QPS] = { 0 };
-	struct provider_rig *x = followed(newest);
-	struct rig_qp *q = &x->qp[0];
-
-	for (int i = 0; i < 1200; i++) {
-		pass_by(x, q, &write_3, 60, newest);
-		look(x);
-	}
-	assert_true(q->posted > 65536 + 256);
-	assert_totals(q->sq.r, &q->want);
-	rig_close(x);
-}
 
 /* All alike, of one block each: the bound is exact, and so is the mean. */
 TEST(golden__lapped__is_bounded_and_marked)
@@ -75,21 +50,6 @@ TEST(golden__lapped_by_long_requests__is_at_most_the_bound)
 	rig_close(x);
 }
 
-TEST(golden__completions_lapped__are_lost_and_known)
-{
-	uint64_t newest[RIG_QPS] = { 0 };
-	struct provider_rig *x = followed(newest);
-	struct rig_qp *q = &x->qp[0];
-
-	pass_by(x, q, &write_3, 200, newest);
-	look(x);
-	assert_int_equal(x->cqc.s.wrs, 200);
-	assert_int_equal(x->cqc.s.seen, ENTRIES + 1);
-	assert_true(x->cqc.s.flags & SAMPLE_LAPPED);
-	assert_totals(q->sq.r, &q->want); /* the newest completion is enough */
-	rig_close(x);
-}
-
 /* Mapped while it is in use: its history is bounded by what is visible. */
 TEST(golden__mapped_late__begins_with_history)
 {
@@ -116,7 +76,7 @@ TEST(golden__mapped_late__begins_with_history)
 
 TEST(golden__new_interface__is_counted_exactly)
 {
-	struct provider_rig *x = start(1, ENTRIES);
+	struct provider_rig *x = start(ENTRIES);
 	struct rig_qp *q = add(x, IBV_QPT_RC, true);
 	struct ibv_qp_ex *e = ibv_qp_to_qp_ex(q->qp);
 	struct ibv_sge sge[2] = { { (uintptr_t)x->buffer, 5000, x->mr->lkey },
@@ -163,77 +123,6 @@ TEST(golden__new_interface__is_counted_exactly)
 }
 
 /* --- forged ------------------------------------------------------------ */
-
-/*
- * The ring as it was, then as it is with one byte that is another: whatever comes of it, it is
- * bounded by the ring.
- */
-static void flip_each(struct provider_rig *x, struct copy *c, const uint8_t *before)
-{
-	static const uint8_t masks[] = { 0x01, 0x80, 0xff };
-	uint8_t *now = malloc(c->len);
-
-	memcpy(now, c->mem, c->len);
-	for (size_t i = 0; i < 3 * c->len; i++) {
-		size_t at = i / 3, page = (size_t)c->desc.frames * GUEST_PAGE;
-		struct ring *r = NULL;
-		struct sample s;
-		int rc;
-
-		if (at < page ? at < c->desc.offset || at >= c->desc.offset + c->bytes
-			      : at < page + c->desc.db_offset || at >= page + c->desc.db_offset + 8)
-			continue;
-		memcpy(c->mem, before, c->len);
-		assert_int_equal(ring_open(&r, &c->desc, c->mem, c->len), 0);
-		assert_int_equal(ring_sample(r, 1000000, &s), 0);
-		memcpy(c->mem, now, c->len);
-		c->mem[at] ^= masks[i % 3];
-		for (int again = 0; again < 2; again++) {
-			rc = ring_sample_among(r, x->peers, 1000000, &s);
-			assert_true(rc == 0 || rc == -EBADMSG);
-			assert_true(s.seen <= 2 * (uint64_t)c->desc.entries);
-			assert_true(s.lost <= 0x1000000 && s.backlog <= c->desc.entries);
-			assert_true(!s.lost || (s.flags & SAMPLE_LAPPED));
-			memcpy(c->mem, now, c->len);
-		}
-		ring_close(r);
-	}
-	free(now);
-}
-
-TEST(golden__any_byte_forged__is_bounded)
-{
-	struct provider_rig *x = start(1, ENTRIES);
-	struct rig_qp *q = add(x, IBV_QPT_RC, false);
-	uint64_t newest[RIG_QPS] = { 0 };
-	uint8_t *before[2];
-	struct prop p = { .state = 1 };
-
-	rig_watch_cq(x, GUEST_PROVIDER_MLX5);
-	for (int round = 0; round < 4; round++) {
-		for (int i = 0; i < 30; i++) {
-			struct wanted w = draw(&p, q->type);
-
-			post(x, q, &w, NULL);
-		}
-		if (round == 2) {
-			look(x);
-			before[0] = malloc(q->sq.len);
-			before[1] = malloc(x->cqc.len);
-			memcpy(before[0], q->sq.mem, q->sq.len);
-			memcpy(before[1], x->cqc.mem, x->cqc.len);
-		}
-		rig_execute(q, 25);
-		poll_all(x, newest, 20);
-	}
-	copy_again(&q->sq);
-	copy_again(&x->cqc);
-	flip_each(x, &q->sq, before[0]);
-	flip_each(x, &x->cqc, before[1]);
-	free(before[0]);
-	free(before[1]);
-	rig_close(x);
-}
 
 /* Mini entries have no counters; only the last byte says that they are there. */
 TEST(golden__compressed_completions__are_refused)

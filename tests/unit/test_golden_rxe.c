@@ -295,14 +295,15 @@ int main(void)
 {
 	static struct suite s;
 	struct dirent **files = NULL;
-	int found = scandir(GOLDEN_DIR, &files, is_ring, alphasort);
+	int found = scandir(GOLDEN_DIR "/rxe", &files, is_ring, alphasort);
 
 	if (found < 30 || found > FILES_MAX) {
-		fprintf(stderr, "%d recordings in %s, expected 30 and more\n", found, GOLDEN_DIR);
+		fprintf(stderr, "%d recordings in %s/rxe, expected 30 and more\n", found,
+			GOLDEN_DIR);
 		return 1;
 	}
 	for (int i = 0; i < found; i++) {
-		snprintf(s.paths[i], sizeof(s.paths[i]), "%s/%s", GOLDEN_DIR, files[i]->d_name);
+		snprintf(s.paths[i], sizeof(s.paths[i]), "%s/rxe/%s", GOLDEN_DIR, files[i]->d_name);
 		add_file(&s, s.paths[i]);
 		free(files[i]);
 	}

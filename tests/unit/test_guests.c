@@ -313,8 +313,8 @@ WITH_RIG(set_policy__old_one_is_kept_until_the_sampler_has_left_it)
 	struct guests_rig *g = *state;
 	struct policy_inst *pi = NULL, *more = NULL, *old = g->gs->policy;
 
-	assert_int_equal(policy_new(&pi, &policy_null), 0);
-	assert_int_equal(policy_new(&more, &policy_null), 0);
+	assert_int_equal(policy_new(&pi, &policy_null, false), 0);
+	assert_int_equal(policy_new(&more, &policy_null, false), 0);
 	assert_int_equal(guests_set_policy(g->gs, pi, WALL), 0);
 	assert_int_equal(guests_set_policy(g->gs, more, WALL), -EBUSY);
 	rig_work(g, MS);
@@ -346,7 +346,7 @@ WITH_RIG(commands__wake_the_loop_so_that_a_set_is_published_at_once)
 	assert_false(control_woken(g));
 	guests_release(g->gs, rig_guest(g, "4"), true, WALL);
 	assert_true(control_woken(g));
-	assert_int_equal(policy_new(&pi, &policy_null), 0);
+	assert_int_equal(policy_new(&pi, &policy_null, false), 0);
 	assert_int_equal(guests_set_policy(g->gs, pi, WALL), 0);
 	assert_true(control_woken(g));
 }
@@ -496,7 +496,7 @@ WITH_RIG(events__more_than_are_kept__numbers_have_no_gaps)
 	struct guests_rig *g = *state;
 
 	for (int i = 0; i < 3 * GUESTS_EVENTS; i++)
-		guests_event(g->gs, WALL, "x", "kind", "number %d", i);
+		guests_event(g->gs, WALL, "x", "registry", "number %d", i);
 	assert_int_equal(g->gs->events, 3 * GUESTS_EVENTS);
 	for (uint64_t id = 2 * GUESTS_EVENTS; id < 3 * GUESTS_EVENTS; id++)
 		assert_int_equal(guests_event_after(g->gs, id)->id, id + 1);

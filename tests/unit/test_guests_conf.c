@@ -21,7 +21,7 @@ static struct policy_inst *policy(const struct policy_ops *ops)
 {
 	struct policy_inst *pi = NULL;
 
-	assert_int_equal(policy_new(&pi, ops), 0);
+	assert_int_equal(policy_new(&pi, ops, false), 0);
 	return pi;
 }
 

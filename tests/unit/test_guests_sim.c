@@ -116,7 +116,7 @@ static int setup(void **state)
 	log_init(&f->log, "test", LOG_LVL_INFO);
 	f->log.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	assert_int_equal(handover_open(&f->ho), 0);
-	assert_int_equal(policy_load(&pi, "freemarket", NULL, &e), 0);
+	assert_int_equal(policy_load(&pi, NULL, "freemarket", NULL, &e), 0);
 	open_handles(f);
 	open_guests(f, pi);
 	assert_int_equal(restore_load(&f->gs->restore, f->dir.path, "sim", &e), 0);
@@ -331,7 +331,7 @@ RIG_TEST(policy__null_in_mid_run__lifts_the_cap_and_keeps_the_balance)
 	while (!percent_of(f, BULK) && ms++ < 3000)
 		run(f, 1);
 	balance = f->s.ledger.acc[guests_find(f->gs, "bulk")->slot].balance.m;
-	assert_int_equal(policy_new(&pi, &policy_null), 0);
+	assert_int_equal(policy_new(&pi, &policy_null, false), 0);
 	assert_int_equal(guests_set_policy(f->gs, pi, WALL), 0);
 	run(f, 5);
 	assert_int_equal(percent_of(f, BULK), 0);

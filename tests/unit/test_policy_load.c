@@ -39,7 +39,7 @@ static struct policy_inst *load(struct tmpdir *d, const char *name, const char *
 	struct conf_error e = { 0 };
 
 	tmp_write(d, "p.json", text);
-	if (policy_load(&pi, name, tmp_at(d, "p.json"), &e))
+	if (policy_load(&pi, NULL, name, tmp_at(d, "p.json"), &e))
 		fail_msg("%s", e.text);
 	return pi;
 }
@@ -53,7 +53,7 @@ RIG_TEST(by_name__each_built_in__has_its_defaults_and_zeroed_state)
 		struct policy_inst *pi = NULL;
 		struct conf_error e = { 0 };
 
-		assert_int_equal(policy_load(&pi, ops->name, "", &e), 0);
+		assert_int_equal(policy_load(&pi, NULL, ops->name, "", &e), 0);
 		assert_ptr_equal(pi->ops, ops);
 		for (const struct policy_param *p = ops->params; p && p->name; p++)
 			assert_int_equal(policy_param_get(pi, p), p->def);
@@ -70,7 +70,7 @@ RIG_TEST(by_name__no_such_policy__is_said_with_the_remedy)
 	struct policy_inst *pi = NULL;
 	struct conf_error e = { 0 };
 
-	assert_int_equal(policy_load(&pi, "freemarkt", NULL, &e), -ENOENT);
+	assert_int_equal(policy_load(&pi, NULL, "freemarkt", NULL, &e), -ENOENT);
 	assert_int_equal(e.exit, RESEX_NO_POLICY);
 	assert_non_null(strstr(e.text, "\"freemarkt\""));
 	assert_non_null(strstr(e.text, "use null, freemarket"));
@@ -106,7 +106,7 @@ RIG_TEST(param_set__as_shown_with_its_unit__is_taken)
 		struct policy_inst *pi = NULL;
 		char text[32];
 
-		assert_int_equal(policy_new(&pi, policies_builtin[i]), 0);
+		assert_int_equal(policy_new(&pi, policies_builtin[i], false), 0);
 		for (const struct policy_param *p = pi->ops->params; p && p->name; p++) {
 			if (conf_type_of(p->unit) == CONF_UINT) {
 				assert_string_equal(p->unit, "-");
@@ -129,7 +129,7 @@ RIG_TEST(param_set__ends_of_the_range__are_taken_and_nothing_beyond)
 	for (size_t i = 0; policies_builtin[i]; i++) {
 		struct policy_inst *pi = NULL;
 
-		assert_int_equal(policy_new(&pi, policies_builtin[i]), 0);
+		assert_int_equal(policy_new(&pi, policies_builtin[i], false), 0);
 		for (const struct policy_param *p = pi->ops->params; p && p->name; p++) {
 			assert_int_equal(set_number(pi, p->name, p->min), 0);
 			assert_int_equal(set_number(pi, p->name, p->max), 0);
@@ -237,7 +237,7 @@ RIG_TEST(file__refused__says_where_what_and_what_instead)
 		int rc;
 
 		tmp_write(d, "p.json", r->text);
-		rc = policy_load(&pi, "freemarket", tmp_at(d, "p.json"), &e);
+		rc = policy_load(&pi, NULL, "freemarket", tmp_at(d, "p.json"), &e);
 		snprintf(want, sizeof(want), "%s%s", tmp_at(d, "p.json"), r->place);
 		if (rc != -EINVAL || e.exit != r->exit || strncmp(e.text, want, strlen(want)) ||
 		    !strstr(e.text + strlen(want), r->value) ||
@@ -262,7 +262,7 @@ RIG_TEST(bind__unknown_policy__has_the_exit_status_of_one)
 		struct conf_doc d;
 
 		assert_int_equal(conf_parse(&d, "s.json", texts[i], strlen(texts[i]), &e), 0);
-		assert_int_equal(policy_bind(&pi, &d, "p", json_object_get(d.root, "p"), &e),
+		assert_int_equal(policy_bind(&pi, NULL, &d, "p", json_object_get(d.root, "p"), &e),
 				 -EINVAL);
 		assert_int_equal(e.exit, i < 2 ? RESEX_NO_POLICY : RESEX_BAD_CONFIG);
 		conf_free(&d);
@@ -273,7 +273,7 @@ RIG_TEST(file__missing__is_not_a_missing_policy)
 {
 	struct policy_inst *pi = NULL;
 	struct conf_error e = { 0 };
-	int rc = policy_load(&pi, "freemarket", tmp_at(*state, "none.json"), &e);
+	int rc = policy_load(&pi, NULL, "freemarket", tmp_at(*state, "none.json"), &e);
 
 	assert_int_equal(rc, -ENOENT);
 	assert_int_equal(e.exit, RESEX_BAD_CONFIG);
@@ -290,7 +290,7 @@ RIG_TEST(installed_files__are_good_and_say_the_defaults)
 		char file[64], path[256];
 
 		snprintf(file, sizeof(file), "policies/%s.json", ops->name);
-		if (policy_load(&pi, ops->name, example_path(file, path, sizeof(path)), &e))
+		if (policy_load(&pi, NULL, ops->name, example_path(file, path, sizeof(path)), &e))
 			fail_msg("%s", e.text);
 		for (const struct policy_param *p = ops->params; p && p->name; p++)
 			assert_int_equal(policy_param_get(pi, p), p->def);

@@ -410,7 +410,7 @@ static const struct ring_row {
 	ROW(kind, 3),
 	ROW(kind, UINT16_MAX),
 	ROW(elem_size, 63),
-	ROW(elem_size, 32),
+	ROW(elem_size, 16),
 	ROW(elem_size, 8192),
 	ROW(elem_size, 0),
 	ROW(entries, 0),
@@ -532,7 +532,7 @@ static void check_taken(struct prop *p, int i, const struct registry *r)
 
 		prop_assert(p, i, d->id > 0);
 		prop_assert(p, i, d->kind == RING_SQ || d->kind == RING_CQ);
-		prop_assert(p, i, d->elem_size >= 64 && d->elem_size <= 4096);
+		prop_assert(p, i, d->elem_size >= 32 && d->elem_size <= 4096);
 		prop_assert(p, i, (d->elem_size & (d->elem_size - 1)) == 0);
 		prop_assert(p, i, d->entries >= 2 && d->entries <= 1u << 20);
 		prop_assert(p, i, (d->entries & (d->entries - 1)) == 0);

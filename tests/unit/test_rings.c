@@ -16,7 +16,7 @@
 RIG_TEST(rings__send_queue_of_libmlx5__is_counted_by_the_host)
 {
 	struct rig *r = *state;
-	struct provider_rig *x = start(1, ENTRIES);
+	struct provider_rig *x = start(ENTRIES);
 	struct rig_qp *q = add(x, IBV_QPT_RC, true);
 	struct ring_peers *peers;
 	struct mapped sq = { 0 }, cq = { 0 };
@@ -179,7 +179,7 @@ RIG_TEST(rings__posts_and_polls__go_to_the_provider_directly)
 /* What ibv_poll_cq() finds of a queue pair that is destroyed with completions waiting. */
 static int polled_after_destroy(bool asked)
 {
-	struct provider_rig *x = start(1, ENTRIES);
+	struct provider_rig *x = start(ENTRIES);
 	struct rig_qp *q = add(x, IBV_QPT_RC, true);
 	struct mlx5dv_cq cq = { 0 };
 	struct mlx5dv_obj obj = { .cq = { x->cq, &cq } };
@@ -332,7 +332,7 @@ RIG_TEST(rings__child__has_no_table_until_it_makes_a_queue)
 RIG_TEST(rings__frames_change__the_queue_is_published_anew)
 {
 	struct rig *r = *state;
-	struct provider_rig *x = start(1, ENTRIES);
+	struct provider_rig *x = start(ENTRIES);
 	struct rig_qp *q = add(x, IBV_QPT_RC, true);
 	const struct ring_desc *d;
 	struct mapped sq = { 0 };

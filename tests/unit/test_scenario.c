@@ -550,11 +550,11 @@ RIG_TEST(file__missing_or_wrong__is_said_by_its_name)
 	struct conf_error e = { 0 };
 	struct tmpdir dir;
 
-	assert_int_equal(scenario_load(*state, "/nowhere/s.json", &e), -ENOENT);
+	assert_int_equal(scenario_load(*state, NULL, "/nowhere/s.json", &e), -ENOENT);
 	assert_non_null(strstr(e.text, "/nowhere/s.json: "));
 	tmp_open(&dir);
 	tmp_write(&dir, "s.json", "{\"guests\":\n [{}]}");
-	assert_int_equal(scenario_load(*state, tmp_at(&dir, "s.json"), &e), -EINVAL);
+	assert_int_equal(scenario_load(*state, NULL, tmp_at(&dir, "s.json"), &e), -EINVAL);
 	assert_non_null(strstr(e.text, "/s.json:2:3: "));
 	tmp_close(&dir);
 }
@@ -582,7 +582,7 @@ RIG_TEST(example_files__are_good)
 	example_path("etc/scenarios/*.json", path, sizeof(path));
 	assert_int_equal(glob(path, 0, NULL, &g), 0);
 	for (size_t i = 0; i < g.gl_pathc; i++) {
-		if (scenario_load(*state, g.gl_pathv[i], &e))
+		if (scenario_load(*state, NULL, g.gl_pathv[i], &e))
 			fail_msg("%s", e.text);
 		scenario_free(*state);
 	}

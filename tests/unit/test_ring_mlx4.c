@@ -1,0 +1,793 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * mlx4: rings that no honest library writes, and edges that it reaches late. What libmlx4 itself
+ * writes is in test_golden_mlx4.c. These need no verbs.
+ */
+#include "tests/unit/prop.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "ibmon/ring/mlx4.h"
+#include "ibmon/ring/ring_priv.h"
+#include "resex/guest_abi.h"
+#include "tests/unit/unit.h"
+
+#define MS 1000000LL
+
+enum { SLOTS = 64, ELEM = 64, ENTRIES = 16, QPN = 0x51, MTU = 1024, DB_AT = 192 };
+
+struct queue {
+	struct ring_desc d;
+	uint8_t *mem;
+	size_t len;
+	struct ring *r;
+	struct sample s;
+};
+
+struct rig {
+	struct queue sq, cq;
+	struct ring_peers *peers;
+	uint32_t posted, produced;
+};
+
+/* As the library and the kernel leave them; a completion queue has a page for its record. */
+static void queue_init(struct queue *q, uint32_t kind, uint32_t elem, uint32_t entries)
+{
+	size_t bytes = (size_t)elem * entries;
+
+	q->d = (struct ring_desc){ .id = kind,
+				   .kind = kind,
+				   .provider = GUEST_PROVIDER_MLX4,
+				   .number = QPN,
+				   .elem_size = elem,
+				   .entries = entries,
+				   .path_mtu = MTU,
+				   .qp_type = GUEST_QP_RC,
+				   .db_offset = DB_AT };
+	q->d.frames = (uint32_t)((bytes + GUEST_PAGE - 1) / GUEST_PAGE);
+	q->len = ((size_t)q->d.frames + 1) * GUEST_PAGE;
+	q->mem = aligned_alloc(GUEST_PAGE, q->len);
+	assert_non_null(q->mem);
+	memset(q->mem, 0, q->len);
+	if (kind == RING_CQ)
+		memset(q->mem, 0xcc, bytes);
+}
+
+static int queue_open(struct queue *q)
+{
+	return ring_open(&q->r, &q->d, q->mem, q->len);
+}
+
+static void put_be32(uint8_t *at, uint32_t v)
+{
+	v = htobe32(v);
+	memcpy(at, &v, sizeof(v));
+}
+
+/* A word of the slot of index n. */
+static uint8_t *word(struct rig *x, uint32_t n, uint32_t segment, uint32_t offset)
+{
+	return x->sq.mem + (size_t)(n % x->sq.d.entries) * x->sq.d.elem_size + segment * 16 +
+	       offset;
+}
+
+/* As libmlx4 does when a queue pair is made ready. */
+static void make_ready(struct rig *x)
+{
+	for (uint32_t i = 0; i < x->sq.d.entries; i++) {
+		put_be32(word(x, i, 0, 0), RING_MLX4_OWNER);
+		put_be32(word(x, i, 0, 4), x->sq.d.elem_size / 16);
+	}
+	x->posted = 0;
+}
+
+static void set_polled(struct rig *x, uint32_t n)
+{
+	put_be32(x->cq.mem + x->cq.d.frames * GUEST_PAGE + DB_AT, n);
+}
+
+static int look(struct rig *x, struct queue *q)
+{
+	return ring_sample_among(q->r, x->peers, MS, &q->s);
+}
+
+static void sample(struct rig *x)
+{
+	assert_int_equal(look(x, &x->cq), 0);
+	assert_int_equal(look(x, &x->sq), 0);
+}
+
+static struct rig *start_of(uint32_t type, uint32_t elem, uint32_t slots)
+{
+	struct rig *x = calloc(1, sizeof(*x));
+
+	assert_non_null(x);
+	queue_init(&x->sq, RING_SQ, elem, slots);
+	queue_init(&x->cq, RING_CQ, 32, ENTRIES);
+	x->sq.d.qp_type = type;
+	make_ready(x);
+	assert_int_equal(queue_open(&x->sq), 0);
+	assert_int_equal(queue_open(&x->cq), 0);
+	x->peers = ring_peers_new(&x->sq.r, 1);
+	assert_non_null(x->peers);
+	sample(x);
+	return x;
+}
+
+static struct rig *start(void)
+{
+	return start_of(GUEST_QP_RC, ELEM, SLOTS);
+}
+
+static void done(struct rig *x)
+{
+	ring_close(x->sq.r);
+	ring_close(x->cq.r);
+	free(x->sq.mem);
+	free(x->cq.mem);
+	free(x->peers);
+	free(x);
+}
+
+/* What was built in the slot is posted. */
+static void post(struct rig *x, uint32_t opcode, uint32_t segments)
+{
+	uint32_t owner = x->posted & x->sq.d.entries ? RING_MLX4_OWNER : 0;
+
+	put_be32(word(x, x->posted, 0, 4), segments);
+	put_be32(word(x, x->posted, 0, 0), owner | opcode);
+	x->posted++;
+}
+
+static void post_write(struct rig *x, uint32_t bytes)
+{
+	put_be32(word(x, x->posted, 2, 0), bytes);
+	post(x, RING_MLX4_WRITE, 3);
+}
+
+static void writes(struct rig *x, int n)
+{
+	for (int i = 0; i < n; i++)
+		post_write(x, 3000);
+}
+
+static void put_cqe(struct rig *x, uint32_t op, uint32_t qpn, uint32_t index)
+{
+	uint32_t owner = x->produced & ENTRIES ? RING_MLX4_CQE_OWNER : 0;
+	uint8_t *at = x->cq.mem + x->produced % ENTRIES * 32;
+	uint64_t v = htobe64((uint64_t)(index & 0xffff) << 48 | op | owner);
+
+	put_be32(at, qpn);
+	memcpy(at + 24, &v, sizeof(v));
+	x->produced++;
+}
+
+static void complete(struct rig *x, uint32_t index)
+{
+	put_cqe(x, RING_MLX4_CQE_IS_SEND | RING_MLX4_WRITE, QPN, index);
+}
+
+static void assert_fault(struct rig *x, struct queue *q, enum ring_fault why)
+{
+	assert_int_equal(look(x, q), -EBADMSG);
+	assert_int_equal(ring_fault(q->r), why);
+	done(x);
+}
+
+/* One request is completed, and its completion told. */
+static struct rig *followed(void)
+{
+	struct rig *x = start();
+
+	writes(x, 1);
+	complete(x, 0);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 1);
+	return x;
+}
+
+/* --- opening ----------------------------------------------------------- */
+
+TEST(open__what_is_not_such_a_queue__is_refused)
+{
+	static const struct {
+		uint32_t kind, elem, entries, type, number, first, frames;
+		int rc;
+	} rows[] = {
+		{ RING_SQ, 64, 64, GUEST_QP_XRC, 1, 0, 1, 0 },
+		{ RING_SQ, 32, 64, GUEST_QP_RC, 1, 0, 1, -EPROTONOSUPPORT },
+		{ RING_SQ, 64, 65536, GUEST_QP_RC, 1, 0, 1, -EPROTONOSUPPORT },
+		{ RING_SQ, 64, 64, GUEST_QP_DC, 1, 0, 1, -EPROTONOSUPPORT },
+		{ RING_SQ, 64, 64, GUEST_QP_RC, 0, 0, 1, -EBADMSG },
+		{ RING_SQ, 64, 64, GUEST_QP_RC, 0x1000000, 0, 1, -EBADMSG },
+		{ RING_SQ, 64, 256, GUEST_QP_RC, 1, 0, 1, -EBADMSG },	      /* too short */
+		{ RING_SQ, 64, 64, GUEST_QP_RC, 1, 0x01000008, 1, -EBADMSG }, /* other data */
+		{ RING_CQ, 32, 128, 0, 1, 0, 1, 0 },
+		{ RING_CQ, 64, 64, 0, 1, 0, 1, 0 },
+		{ RING_CQ, 128, 32, 0, 1, 0, 1, -EPROTONOSUPPORT },
+		{ RING_CQ, 16, 32, 0, 1, 0, 1, -EBADMSG },
+		{ RING_CQ, 32, 256, 0, 1, 0, 1, -EBADMSG },
+		{ RING_CQ, 32, 128, 0, 1, 0, 2, -EBADMSG }, /* no page of the record */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct queue q = { .r = NULL };
+
+		queue_init(&q, rows[i].kind, rows[i].elem, rows[i].entries);
+		put_be32(q.mem, rows[i].first);
+		q.d.qp_type = rows[i].type;
+		q.d.number = rows[i].number;
+		q.d.frames = rows[i].frames;
+		q.len = 2 * GUEST_PAGE;
+		assert_int_equal(queue_open(&q), rows[i].rc);
+		if (q.r)
+			ring_close(q.r);
+		free(q.mem);
+	}
+}
+
+/* Before the queue pair is made ready, its slots are 0. */
+TEST(open__never_made_ready__has_nothing)
+{
+	struct rig *x = start();
+
+	memset(x->sq.mem, 0, SLOTS * ELEM);
+	ring_close(x->sq.r);
+	assert_int_equal(queue_open(&x->sq), 0);
+	assert_int_equal(look(x, &x->sq), 0);
+	assert_int_equal(x->sq.s.wrs, 0);
+	make_ready(x);
+	assert_int_equal(look(x, &x->sq), 0);
+	assert_int_equal(x->sq.s.wrs, 0);
+	writes(x, 3);
+	assert_int_equal(look(x, &x->sq), 0);
+	assert_int_equal(x->sq.s.wrs, 3);
+	assert_int_equal(x->sq.s.flags, 0);
+	done(x);
+}
+
+/* Each number of requests before it: the oldest of two laps that look the same. */
+TEST(open__in_use__history_is_what_is_visible)
+{
+	static const struct {
+		int posted;
+		uint32_t wrs;
+	} rows[] = {
+		{ 1, 1 },     { 63, 63 },   { 64, 64 },	      { 65, 65 },	{ 127, 127 },
+		{ 128, 128 }, { 129, 129 }, { 64 + 128, 64 }, { 65 + 128, 65 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint32_t lost = rows[i].wrs > SLOTS ? rows[i].wrs - SLOTS : 0;
+		struct rig *x = start();
+
+		writes(x, rows[i].posted);
+		ring_close(x->sq.r);
+		assert_int_equal(queue_open(&x->sq), 0);
+		assert_int_equal(look(x, &x->sq), 0);
+		assert_int_equal(x->sq.s.wrs, rows[i].wrs);
+		assert_int_equal(x->sq.s.lost, lost);
+		assert_int_equal(x->sq.s.flags & SAMPLE_HISTORY, SAMPLE_HISTORY);
+		assert_int_equal(!(x->sq.s.flags & SAMPLE_WRS_BOUNDED), !lost);
+		writes(x, 3);
+		assert_int_equal(look(x, &x->sq), 0);
+		assert_int_equal(x->sq.s.wrs, 3);
+		assert_int_equal(x->sq.s.flags, 0);
+		done(x);
+	}
+}
+
+/* --- what a request costs ---------------------------------------------- */
+
+TEST(cost__datagram_above_the_mtu__is_one_mtu)
+{
+	struct rig *x = start_of(GUEST_QP_UD, 128, 32);
+
+	put_be32(word(x, 0, 4, 0), 3000);
+	post(x, RING_MLX4_SEND, 5);
+	sample(x);
+	assert_int_equal(x->sq.s.mtus_sent, 1);
+	assert_int_equal(x->sq.s.bytes_sent, 3000);
+	done(x);
+}
+
+/* The number of the receive queue is in the control segment. */
+TEST(cost__xrc__is_as_rc)
+{
+	struct rig *x = start_of(GUEST_QP_XRC, ELEM, SLOTS);
+
+	writes(x, 2);
+	sample(x);
+	assert_int_equal(x->sq.s.bytes_sent, 6000);
+	done(x);
+}
+
+/* Of 16 MB and more, a length looks like the port of an address. */
+TEST(cost__unknown_transport__an_address_is_told_from_data)
+{
+	static const struct {
+		uint32_t port, second, gid, mtus;
+	} rows[] = {
+		{ 0x01000007, 0x00000002, 0, 1 },	   /* port 1 */
+		{ 0x02000007, 0x00800002, 0xfe80, 1 },	   /* port 2, with a global address */
+		{ 0x81000007, 0x00000002, 0, 1 },	   /* Ethernet's */
+		{ 0x03000000, 0x00000002, 0, 49152 },	   /* no adapter has so many */
+		{ 0x01000000, 0x02000002, 0, 16384 },	   /* a key */
+		{ 0x01000000, 0x00000002, 0x7f00, 16384 }, /* the length of another segment */
+		{ 0x00001000, 0x00000002, 0, 4 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rig *x = start_of(GUEST_QP_UNKNOWN, 128, 32);
+
+		put_be32(word(x, 0, 1, 0), rows[i].port);
+		put_be32(word(x, 0, 1, 4), rows[i].second);
+		put_be32(word(x, 0, 2, 12), rows[i].gid);
+		put_be32(word(x, 0, 2, 0), rows[i].gid == 0x7f00 ? 0x80000000 : 0);
+		put_be32(word(x, 0, 3, 0), 0);
+		post(x, RING_MLX4_SEND, 4);
+		sample(x);
+		assert_int_equal(x->sq.s.mtus_sent, rows[i].mtus);
+		done(x);
+	}
+}
+
+TEST(cost__path_mtu_unknown__is_a_guess_if_it_matters)
+{
+	struct rig *x = start();
+
+	x->sq.d.path_mtu = 0;
+	ring_close(x->sq.r);
+	assert_int_equal(queue_open(&x->sq), 0);
+	assert_int_equal(look(x, &x->sq), 0);
+	post_write(x, 256);
+	assert_int_equal(look(x, &x->sq), 0);
+	assert_int_equal(x->sq.s.flags, 0);
+	post_write(x, 257);
+	assert_int_equal(look(x, &x->sq), 0);
+	assert_int_equal(x->sq.s.flags, SAMPLE_MTUS_ESTIMATED | SAMPLE_MTUS_GUESSED);
+	done(x);
+}
+
+/* Runs of requests that are alike are charged at once: only what is alike. */
+TEST(cost__requests_of_one_form__are_told_apart)
+{
+	struct rig *x = start();
+
+	post_write(x, 1000);
+	post_write(x, 1000);
+	post_write(x, 2000);
+	post_write(x, 2000);
+	put_be32(word(x, x->posted, 2, 0), 2000);
+	post(x, RING_MLX4_READ, 3);
+	put_be32(word(x, x->posted, 2, 0), 2000);
+	post(x, RING_MLX4_READ, 3 | 0x40); /* fenced */
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 6);
+	assert_int_equal(x->sq.s.bytes_sent, 6000);
+	assert_int_equal(x->sq.s.bytes_recv, 4000);
+	post_write(x, 0);
+	post_write(x, 0);
+	sample(x);
+	assert_int_equal(x->sq.s.mtus_sent, 2);
+	done(x);
+}
+
+/* Of a whole slot it is what the library writes into slots that are not used. */
+TEST(cost__nop__is_local)
+{
+	struct rig *x = start();
+
+	for (uint32_t i = 0; i < 2 * SLOTS; i++) {
+		post(x, RING_MLX4_NOP, 1);
+		sample(x);
+		assert_int_equal(x->sq.s.wrs, 1);
+		assert_int_equal(x->sq.s.ops[OP_LOCAL], 1);
+	}
+	assert_int_equal(x->sq.s.mtus_sent, 0);
+	done(x);
+}
+
+/* --- forged requests --------------------------------------------------- */
+
+TEST(forged__request_that_no_adapter_accepts__is_entry)
+{
+	static const struct {
+		uint32_t opcode, segments, data[2];
+	} rows[] = {
+		{ RING_MLX4_WRITE, 0, { 0, 0 } }, /* of no length */
+		{ RING_MLX4_WRITE, 1, { 0, 0 } }, /* without an address */
+		{ RING_MLX4_WRITE, 5, { 0, 0 } }, /* longer than its slot */
+		{ RING_MLX4_WRITE, 4, { RING_MLX4_INLINE | 29, 0 } },
+		{ RING_MLX4_WRITE, 3, { RING_MLX4_INLINE | 13, 0 } },
+		{ RING_MLX4_WRITE, 4, { 0x7fffffff, 2 } },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rig *x = start();
+
+		put_be32(word(x, 0, 2, 0), rows[i].data[0]);
+		put_be32(word(x, 0, 3, 0), rows[i].data[1]);
+		post(x, rows[i].opcode, rows[i].segments);
+		assert_fault(x, &x->sq, RING_FAULT_ENTRY);
+	}
+}
+
+TEST(forged__operation_that_is_not_known__is_layout)
+{
+	static const uint32_t opcodes[] = { RING_MLX4_LSO, 0x02, 0x1f };
+
+	for (int i = 0; i < 3; i++) {
+		struct rig *x = start();
+
+		post(x, opcodes[i], 4);
+		assert_fault(x, &x->sq, RING_FAULT_LAYOUT);
+	}
+}
+
+/* Memory of something else, or of another queue pair. */
+TEST(forged__requests_are_not_there__is_header)
+{
+	static const uint32_t rows[][2] = {
+		{ RING_MLX4_WRITE | 0x20, 3 },
+		{ RING_MLX4_WRITE | 0x40000000, 3 },
+		{ RING_MLX4_WRITE, (QPN + 1) << 8 | 3 },
+		{ RING_MLX4_WRITE | 2 << 8, 3 }, /* the index of another */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rig *x = start();
+
+		post_write(x, 1000);
+		post_write(x, 1000);
+		put_be32(word(x, 1, 0, 0), rows[i][0]);
+		put_be32(word(x, 1, 0, 4), rows[i][1]);
+		assert_fault(x, &x->sq, RING_FAULT_HEADER);
+	}
+}
+
+/* The process ends, and its pages become those of another. */
+TEST(freed__memory_of_something_else__counts_nothing)
+{
+	struct prop p;
+
+	prop_start(&p);
+	for (int i = 0; i < 300; i++) {
+		struct rig *x = followed();
+		int rc = 0;
+
+		if (i % 2)
+			writes(x, SLOTS + 7);
+		complete(x, x->posted - 1);
+		sample(x);
+		for (size_t k = 0; k < SLOTS * ELEM; k++)
+			x->sq.mem[k] = i < 2 ? 0 : (uint8_t)prop_range(&p, 0, 255);
+		for (int again = 0; again < 3 && !rc; again++) {
+			rc = look(x, &x->sq);
+			assert_int_equal(x->sq.s.wrs | x->sq.s.mtus_sent, 0);
+		}
+		assert_true(!rc || ring_fault(x->sq.r) == RING_FAULT_HEADER);
+		done(x);
+	}
+}
+
+/* The index and queue pair that the library adds to some. */
+TEST(written__with_its_index__is_that_request)
+{
+	struct rig *x = start();
+
+	writes(x, 3);
+	put_be32(word(x, 2, 0, 0), RING_MLX4_WRITE | 2 << 8);
+	put_be32(word(x, 2, 0, 4), QPN << 8 | 3);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 3);
+	writes(x, 1 + 6 * SLOTS);
+	put_be32(word(x, 3, 0, 0), RING_MLX4_WRITE | (3 + 6 * SLOTS) << 8);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 1 + 6 * SLOTS);
+	assert_int_equal(x->sq.s.lost, 1 + 5 * SLOTS);
+	writes(x, 1);
+	put_be32(word(x, 4, 0, 0), RING_MLX4_WRITE | 4 << 8); /* older than the one before it */
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 1);
+	done(x);
+}
+
+/* --- laps -------------------------------------------------------------- */
+
+TEST(lapped__with_requests_noted__counts_them_too)
+{
+	struct rig *x = followed();
+
+	writes(x, 5);
+	sample(x);
+	assert_int_equal(x->sq.s.backlog, 5);
+	writes(x, 100);
+	complete(x, 50);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 5 + 36 + 9);
+	assert_int_equal(x->sq.s.lost, 36);
+	assert_int_equal(x->sq.s.backlog, SLOTS - 9);
+	done(x);
+}
+
+/* The send queue gets no notice of completions, and new requests overwrite the old ones. */
+TEST(noted__overwritten__is_completed)
+{
+	struct rig *x = followed();
+
+	writes(x, SLOTS - 1);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 0);
+	writes(x, 10);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, SLOTS + 9); /* what was told is of another time */
+	assert_int_equal(x->sq.s.mtus_sent, 3 * (SLOTS + 9));
+	assert_int_equal(x->sq.s.flags, 0);
+	done(x);
+}
+
+/* More than a sample reads: the rest the next time, and nothing is lost. */
+TEST(read__longer_than_a_sample__goes_on)
+{
+	enum { MANY = 8192 };
+	struct rig *x = start_of(GUEST_QP_RC, ELEM, MANY);
+
+	writes(x, MANY);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, RING_WALK_MAX);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, MANY - RING_WALK_MAX);
+	writes(x, MANY + 100);
+	sample(x);
+	assert_int_equal(x->sq.s.lost, 100);
+	assert_int_equal(x->sq.s.seen, RING_WALK_MAX);
+	assert_int_equal(x->sq.s.backlog, MANY - RING_WALK_MAX);
+	sample(x);
+	assert_int_equal(x->sq.s.seen, MANY - RING_WALK_MAX);
+	assert_int_equal(x->sq.s.lost, 0);
+	done(x);
+}
+
+/* --- RESET ------------------------------------------------------------- */
+
+TEST(reset__after_a_failure__forgets_it)
+{
+	struct rig *x = followed();
+
+	writes(x, 1);
+	put_cqe(x, RING_MLX4_CQE_IS_SEND | RING_MLX4_CQE_ERROR, QPN, 1);
+	sample(x);
+	assert_int_equal(x->sq.s.errors, 1);
+	make_ready(x);
+	writes(x, 1);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 1);
+	assert_int_equal(x->sq.s.errors, 0);
+	writes(x, 2);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 2);
+	assert_int_equal(x->sq.s.mtus_sent, 6);
+	done(x);
+}
+
+/* --- completions ------------------------------------------------------- */
+
+/* A copy that libmlx4 moved when it compacted the queue. */
+TEST(told__an_older_completion_again__changes_nothing)
+{
+	struct rig *x = followed();
+
+	writes(x, 3);
+	put_cqe(x, RING_MLX4_CQE_IS_SEND | RING_MLX4_CQE_ERROR, QPN, 2);
+	complete(x, 1);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 2);
+	assert_int_equal(x->sq.s.errors, 1);
+	done(x);
+}
+
+TEST(told__again_and_again_in_a_second__is_not_silent)
+{
+	struct rig *x = start();
+
+	writes(x, 2);
+	complete(x, 0);
+	sample(x);
+	for (uint32_t i = 1; i < 1500; i++) {
+		writes(x, 1);
+		complete(x, i);
+		sample(x);
+		set_polled(x, x->produced);
+		assert_int_equal(x->sq.s.backlog, 1);
+	}
+	done(x);
+}
+
+TEST(told__nothing_for_a_second__is_charged)
+{
+	struct rig *x = followed();
+
+	writes(x, 2);
+	for (int i = 0; i < 1000; i++) {
+		sample(x);
+		assert_int_equal(x->sq.s.wrs, 0);
+	}
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 2);
+	done(x);
+}
+
+/* Indices of receives are those of another queue. */
+TEST(told__of_a_receive__is_nothing)
+{
+	struct rig *x = start();
+
+	put_cqe(x, 1, QPN, 0xffff);
+	sample(x);
+	assert_int_equal(x->cq.s.seen, 1);
+	writes(x, 2);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 2); /* charged when posted: nothing is told */
+	done(x);
+}
+
+/* Completions that are read late are no laps. */
+TEST(told__of_two_laps_before__is_no_lap)
+{
+	struct rig *x = followed();
+
+	for (int i = 0; i < 3; i++) {
+		writes(x, 50);
+		assert_int_equal(look(x, &x->sq), 0);
+	}
+	complete(x, 3);
+	writes(x, 1);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 0);
+	assert_int_equal(x->sq.s.backlog, 1);
+	complete(x, 151);
+	sample(x);
+	assert_int_equal(x->sq.s.wrs, 1);
+	assert_int_equal(x->sq.s.flags, 0);
+	done(x);
+}
+
+TEST(completions__before_it_was_mapped__are_not_told)
+{
+	struct rig *x = start();
+
+	for (uint32_t i = 0; i < 20; i++)
+		complete(x, i);
+	set_polled(x, 18);
+	ring_close(x->cq.r);
+	assert_int_equal(queue_open(&x->cq), 0);
+	assert_int_equal(look(x, &x->cq), 0);
+	assert_int_equal(x->cq.s.wrs, 2);
+	assert_int_equal(x->cq.s.lost, 0);
+	done(x);
+}
+
+/* The owner bit of zeroes is that of the first lap; of 0xcc, that of the second. */
+TEST(completions__never_written__are_none)
+{
+	static const uint8_t bytes[] = { 0, 0xcc };
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct rig *x = start();
+
+		x->produced = i * ENTRIES;
+		set_polled(x, x->produced);
+		ring_close(x->cq.r);
+		memset(x->cq.mem, bytes[i], ENTRIES * 32);
+		assert_int_equal(queue_open(&x->cq), 0);
+		assert_int_equal(look(x, &x->cq), 0);
+		assert_int_equal(x->cq.s.wrs, 0);
+		x->produced += 1; /* libmlx4 leaves a place unused when it resizes a queue */
+		complete(x, 0);
+		set_polled(x, x->produced);
+		assert_int_equal(look(x, &x->cq), 0);
+		assert_int_equal(x->cq.s.seen, 1);
+		assert_int_equal(x->cq.s.lost, 0);
+		done(x);
+	}
+}
+
+TEST(completions__overwritten_while_they_are_read__are_lost)
+{
+	struct rig *x = start();
+
+	complete(x, 0);
+	complete(x, 1);
+	x->cq.mem[31] ^= RING_MLX4_CQE_OWNER;
+	set_polled(x, 2);
+	assert_int_equal(look(x, &x->cq), 0);
+	assert_int_equal(x->cq.s.seen, 1);
+	assert_int_equal(x->cq.s.lost, 1);
+	done(x);
+}
+
+TEST(completions__after_the_last_of_a_buffer__are_not_read)
+{
+	struct rig *x = start();
+
+	put_cqe(x, RING_MLX4_CQE_RESIZED, 0, 0);
+	complete(x, 0);
+	for (int i = 0; i < 2; i++) {
+		sample(x);
+		assert_int_equal(x->cq.s.seen, 0);
+	}
+	done(x);
+}
+
+TEST(completions__forged__are_faults)
+{
+	static const struct {
+		uint32_t op, polled;
+		enum ring_fault why;
+	} rows[] = {
+		{ 0x04, 0, RING_FAULT_ENTRY },
+		{ RING_MLX4_CQE_IS_SEND | 0x02, 0, RING_FAULT_ENTRY },
+		{ 1, 0x1000000, RING_FAULT_HEADER },
+		{ 1, 0xffffff - ENTRIES, RING_FAULT_INDEX },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rig *x = start();
+
+		put_cqe(x, rows[i].op, QPN, 0);
+		set_polled(x, rows[i].polled);
+		assert_fault(x, &x->cq, rows[i].why);
+	}
+}
+
+/* --- ops --------------------------------------------------------------- */
+
+TEST(quiet__until_something_is_posted__and_never_with_work_in_flight)
+{
+	struct ring_quiet q;
+	struct rig *x = start();
+
+	ring_watch(x->sq.r, &q);
+	assert_true(ring_is_quiet(&q));
+	writes(x, 1);
+	assert_false(ring_is_quiet(&q));
+	complete(x, 0);
+	sample(x);
+	ring_watch(x->sq.r, &q);
+	assert_true(ring_is_quiet(&q));
+	writes(x, SLOTS + 1); /* the next slot looks as before, and the one before it does not */
+	assert_false(ring_is_quiet(&q));
+	complete(x, 2);
+	sample(x);
+	ring_watch(x->sq.r, &q);
+	assert_false(ring_is_quiet(&q));
+	ring_watch(x->cq.r, &q);
+	assert_true(ring_is_quiet(&q));
+	complete(x, SLOTS + 1);
+	assert_false(ring_is_quiet(&q));
+	done(x);
+}
+
+TEST(resume__same_requests_there__goes_on)
+{
+	struct rig *x = start();
+	struct queue *q = &x->sq;
+
+	assert_int_equal(ring_resume(q->r, &q->d, q->mem, q->len, 0, false), 1);
+	assert_int_equal(ring_resume(q->r, &q->d, q->mem, q->len, 0, true), -EAGAIN);
+	writes(x, 3);
+	sample(x);
+	assert_int_equal(ring_resume(q->r, &q->d, q->mem, q->len, 0, true), 1);
+	writes(x, 2);
+	put_be32(word(x, 4, 0, 0), RING_MLX4_WRITE | 4 << 8);
+	sample(x);
+	assert_int_equal(q->s.wrs, 2);
+	put_be32(word(x, 4, 0, 0), RING_MLX4_WRITE); /* as before the library added the index */
+	assert_int_equal(ring_resume(q->r, &q->d, q->mem, q->len, 0, true), 1);
+	put_be32(word(x, 4, 1, 0), 1); /* another address */
+	assert_int_equal(ring_resume(q->r, &q->d, q->mem, q->len, 0, false), 0);
+	done(x);
+}
