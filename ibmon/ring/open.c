@@ -28,6 +28,8 @@ const char *ring_provider(uint32_t provider)
 		return "rxe";
 	case GUEST_PROVIDER_MLX5:
 		return "mlx5";
+	case GUEST_PROVIDER_MLX4:
+		return "mlx4";
 	default:
 		return NULL;
 	}
@@ -35,7 +37,7 @@ const char *ring_provider(uint32_t provider)
 
 const char *ring_providers_note(void)
 {
-	return "mlx5 was not yet run on ConnectX hardware";
+	return "mlx5 and mlx4 were not yet run on ConnectX hardware";
 }
 
 const char *ring_fault_text(enum ring_fault f)

@@ -342,6 +342,7 @@ WITH_CALL(info__figures__are_those_of_sampler_and_configuration)
 	assert_string_equal(
 		json_string_value(json_array_get(json_object_get(last_result, "queues_read"), 1)),
 		"mlx5");
+	assert_int_equal(json_array_size(json_object_get(last_result, "queues_read")), 3);
 	assert_non_null(strstr(str(last_result, "queues_note"), "not yet run on ConnectX"));
 	g->conf.realtime_priority = 5;
 	g->conf.lock_memory = true;
