@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """seeds.py OUT: write a small seed corpus a target into OUT/<target>/.
 
-The layouts are restated here from include/resex/guest_abi.h and from the
-formats given at the top of each target, so that the seeds need no build.
+The layouts of include/resex/guest_abi.h and of each target's head are restated: seeds need no build.
 """
 import json
 import os
