@@ -318,7 +318,7 @@ tests_unit_test_ring_hostile_SOURCES = tests/unit/test_ring_hostile.c tests/fake
 tests_unit_test_ring_hostile_LDADD = libibmon.a libcore.a $(UNIT_LIBS)
 UNIT_IBMON = tests/unit/test_mtu tests/unit/test_ring_rxe tests/unit/test_ring_fault \
 	tests/unit/test_scan tests/unit/test_guest tests/unit/test_guest_back tests/unit/test_guest_doorbell tests/unit/test_guest_kept tests/unit/test_guest_load tests/unit/test_guest_missed tests/unit/test_registry tests/unit/test_latency \
-	tests/unit/test_ring_mlx4 tests/unit/test_ring_mlx5 tests/unit/test_ring_rxe_prop tests/unit/test_ring_run tests/unit/test_golden_mlx tests/unit/test_golden_rxe
+	tests/unit/test_ring_mlx4 tests/unit/test_ring_mlx4_cq tests/unit/test_ring_mlx5 tests/unit/test_ring_rxe_prop tests/unit/test_ring_run tests/unit/test_golden_mlx tests/unit/test_golden_rxe
 check_PROGRAMS += $(UNIT_IBMON)
 TESTS += $(UNIT_IBMON)
 FAKE_RING = tests/fakes/fake_ring.c tests/fakes/fake_ring.h tests/unit/prop.h
@@ -336,8 +336,10 @@ tests_unit_test_scan_SOURCES = tests/unit/test_scan.c $(FAKE_RING) $(FAKE_GUEST)
 tests_unit_test_scan_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_SOURCES = tests/unit/test_guest.c $(FAKE_GUEST) $(FAKE_RING) \
 	tests/unit/guest_rig.h
-tests_unit_test_ring_mlx4_SOURCES = tests/unit/test_ring_mlx4.c
+tests_unit_test_ring_mlx4_SOURCES = tests/unit/test_ring_mlx4.c tests/unit/ring_mlx4_rig.h
 tests_unit_test_ring_mlx4_LDADD = $(IBMON_LIBS)
+tests_unit_test_ring_mlx4_cq_SOURCES = tests/unit/test_ring_mlx4_cq.c tests/unit/ring_mlx4_rig.h
+tests_unit_test_ring_mlx4_cq_LDADD = $(IBMON_LIBS)
 tests_unit_test_ring_mlx5_SOURCES = tests/unit/test_ring_mlx5.c
 tests_unit_test_ring_mlx5_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_doorbell_SOURCES = tests/unit/test_guest_doorbell.c $(FAKE_GUEST) $(FAKE_RING) \
