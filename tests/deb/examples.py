@@ -19,6 +19,7 @@ import sys
 import time
 
 PATIENCE_S = 30
+LONGEST_S = 1800  # of the commands of a display; resex-lab(1) has long ones
 PROMPT = re.compile(r"(?:[a-z][a-z0-9]*)?([#$]) +(?=\S)")
 MDOC = ((r"\e", "\\"), (r"\(dq", '"'), (r"\&", ""), (r"\-", "-"), (r"\(mu", "x"), (" Ns Ar ", ""), (" Ns ", ""))
 
@@ -295,7 +296,7 @@ class Runner:
             text = "set -o pipefail\nshopt -s expand_aliases\n" + "".join(self.wrapped(c) for c in g)
             name, p = self.shell(g[0].user, text)
             if g[0].row.runs_on() is None:
-                self.end(p, name, g[-1], 600)
+                self.end(p, name, g[-1], LONGEST_S)
                 continue
             self.await_print(p, g[0])
             if "stops" in g[0].row.what:
