@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * resex-lab: experiments on simulated clusters; see resex-lab(1). load: the options
- * (load_options.c), the runs (load_run.c), what is printed (load_show.c). reconf: reconf_cmd.c.
+ * resex-lab: experiments on simulated hosts and clusters; see resex-lab(1). load: the options
+ * (load_options.c), the runs (load_run.c), what is printed (load_show.c). figures: figures_cmd.c.
+ * reconf: reconf_cmd.c.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "resex/exit.h"
+#include "src/lab/figures_cmd.h"
 #include "src/lab/load_cmd.h"
 #include "src/lab/reconf_cmd.h"
 #include "src/util/file.h"
@@ -50,9 +52,10 @@ static int load(int argc, char **argv)
 static void print_help(FILE *f)
 {
 	fputs("Usage: resex-lab EXPERIMENT [OPTION]...\n"
-	      "Experiments on SIMULATED clusters.\n\n"
-	      "  load    balance requests by the load of nodes: resex-lab load --help\n"
-	      "  reconf  move nodes between sites by their load: resex-lab reconf --help\n\n"
+	      "Experiments on SIMULATED hosts and clusters.\n\n"
+	      "  figures  draw the figures of the paper: resex-lab figures --help\n"
+	      "  load     balance requests by the load of nodes: resex-lab load --help\n"
+	      "  reconf   move nodes between sites by their load: resex-lab reconf --help\n\n"
 	      "  -h, --help     print this\n"
 	      "  -V, --version  print the version\n\n"
 	      "See resex-lab(1).\n",
@@ -71,6 +74,8 @@ int main(int argc, char **argv)
 	file_keep_standard();
 	if (!strcmp(word, "load"))
 		return load(argc - 1, argv + 1);
+	if (!strcmp(word, "figures"))
+		return figures_cmd(argc - 1, argv + 1);
 	if (!strcmp(word, "reconf"))
 		return reconf_cmd(argc - 1, argv + 1);
 	if (is(word, "--version", "-V")) {
