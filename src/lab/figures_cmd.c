@@ -16,18 +16,23 @@
 #include "src/cli/table.h"
 #include "src/lab/figures_file.h"
 #include "src/lab/lab_cmd.h"
+#include "src/lab/load_cmd.h"
+#include "src/lab/reconf_cmd.h"
 
 enum { JOBS_MAX = 64, WANT_ALL = ((1 << FIGURES) - 1) << 1 };
 
 struct figures_options {
 	uint32_t wanted, jobs, duration_s;
 	uint64_t seed;
+	const char *paper; /* NULL: the one on ResEx */
+	bool own;	   /* an option was given that is for the paper on ResEx alone */
 	struct lab_out out;
 };
 
 /* --- options --- */
 
 static const struct cmdline_row rows[] = {
+	{ 'p', "paper", "NAME", "whose figures: resex, load or reconf (resex)" },
 	{ 'o', "out", "FOLDER", "write the files there (resex-figures)" },
 	{ 'd', "duration", "SECONDS", "simulated, of each run (30)" },
 	{ 's', "seed", "NUMBER", "of all runs (1)" },
@@ -48,12 +53,30 @@ static void set_number(void *arg, int letter, long v)
 {
 	struct figures_options *o = arg;
 
+	o->own = o->own || letter != 's';
 	if (letter == 'd')
 		o->duration_s = (uint32_t)v;
 	else if (letter == 's')
 		o->seed = (uint64_t)v;
 	else
 		o->jobs = (uint32_t)v;
+}
+
+static int set_paper(void *arg, int letter, const char *value)
+{
+	struct figures_options *o = arg;
+
+	(void)letter;
+	o->paper = NULL;
+	if (!strcmp(value, "resex"))
+		return -1;
+	o->paper = value;
+	if (!strcmp(value, "load") || !strcmp(value, "reconf"))
+		return -1;
+	if (!strcmp(value, "cache"))
+		return lab_refuse("paper cache: its figures are not simulated: resex-cacheload(1) "
+				  "measures a whole installation");
+	return lab_refuse("paper %s: give resex, load or reconf", value);
 }
 
 static int set_figure(void *arg, const char *word)
@@ -66,6 +89,7 @@ static int set_figure(void *arg, const char *word)
 		return lab_refuse("figure %s: give numbers from 1 to %d, or none for all", word,
 				  FIGURES);
 	o->wanted |= 1u << v;
+	o->own = true;
 	return -1;
 }
 
@@ -78,6 +102,7 @@ static int options(struct figures_options *o, int argc, char **argv)
 		.rows = rows,
 		.limits = limits,
 		.set_number = set_number,
+		.set_word = set_paper,
 		.operand = set_figure,
 		.operands = "[NUMBER]...",
 	};
@@ -90,6 +115,10 @@ static int options(struct figures_options *o, int argc, char **argv)
 	rc = lab_options(&cmd, argc, argv, &o->out, o);
 	if (!o->wanted)
 		o->wanted = WANT_ALL;
+	if (rc < 0 && o->paper && o->own)
+		return lab_refuse("paper %s: all its figures are drawn, by the runs of resex-lab "
+				  "%s: give only --out, --seed and --json",
+				  o->paper, o->paper);
 	return rc;
 }
 
@@ -236,28 +265,50 @@ static int write_and_print(const struct figures_runs *r, const struct figures_op
 	return rc;
 }
 
-int figures_cmd(int argc, char **argv)
+/* Figures of another experiment, with its defaults. */
+static int other_paper(const struct figures_options *o)
 {
-	struct figures_options o;
-	struct figures_runs *r;
-	int rc = options(&o, argc, argv);
+	bool load = !strcmp(o->paper, "load");
+	char seed[24], folder[] = "--figures", json[] = "-j", name[16], seeds[] = "--seed";
+	char *argv[] = { name,	folder, (char *)o->out.figures,
+			 seeds, seed,	o->out.json ? json : NULL,
+			 NULL };
+	int argc = o->out.json ? 6 : 5;
 
-	if (rc >= 0)
-		return rc;
-	r = calloc(1, sizeof(*r));
+	snprintf(name, sizeof(name), "%s", o->paper);
+	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)o->seed);
+	return load ? load_cmd(argc, argv) : reconf_cmd(argc, argv);
+}
+
+static int run_hosts(const struct figures_options *o)
+{
+	struct figures_runs *r = calloc(1, sizeof(*r));
+	int rc;
+
 	if (!r) {
 		fputs("resex-lab: there is no memory\n", stderr);
 		return RESEX_FAILURE;
 	}
-	r->seed = o.seed;
-	collect(r, &o);
+	r->seed = o->seed;
+	collect(r, o);
+	rc = figures_run(r, o->jobs);
+	if (rc == RESEX_OK)
+		rc = write_and_print(r, o);
+	figures_free(r);
+	free(r);
+	return rc;
+}
+
+int figures_cmd(int argc, char **argv)
+{
+	struct figures_options o;
+	int rc = options(&o, argc, argv);
+
+	if (rc >= 0)
+		return rc;
 	/* Before the runs, which take long. */
 	rc = make_folder(o.out.figures);
 	if (rc == RESEX_OK)
-		rc = figures_run(r, o.jobs);
-	if (rc == RESEX_OK)
-		rc = write_and_print(r, &o);
-	figures_free(r);
-	free(r);
+		rc = o.paper ? other_paper(&o) : run_hosts(&o);
 	return rc;
 }

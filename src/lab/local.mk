@@ -37,7 +37,7 @@ resex_lab_SOURCES = \
 	src/lab/figures_cmd.c src/lab/figures_cmd.h \
 	src/lab/figures_file.c src/lab/figures_file.h \
 	src/lab/lab_cmd.c src/lab/lab_cmd.h \
-	src/lab/load_cmd.h \
+	src/lab/load_cmd.c src/lab/load_cmd.h \
 	src/lab/load_figures.c \
 	src/lab/load_options.c \
 	src/lab/load_run.c \

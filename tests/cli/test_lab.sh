@@ -34,6 +34,10 @@ good 'help of figures' 'SIMULATED' lab figures --help
 fails 2 resex-lab 'figure 10: give numbers from 1 to 9, or none for all' lab figures 9 10
 fails 2 resex-lab 'figure 4x: give numbers' lab figures 4x
 fails 2 resex-lab 'duration 3: give a whole number from 4 to 3600' lab figures -d 3
+fails 2 resex-lab 'paper auction: give resex, load or reconf' lab figures -p auction
+fails 2 resex-lab 'paper cache: its figures are not simulated' lab figures --paper cache
+fails 2 resex-lab 'paper load: all its figures are drawn, .* give only' lab figures 4 --paper load
+fails 2 resex-lab 'paper reconf: all its figures' lab figures --paper reconf -d 5
 touch "$dir/file"
 fails 1 resex-lab 'cannot be written to .*: Not a directory' lab figures 6 -o "$dir/file/figures"
 fails 1 resex-lab 'cannot be written to .*: Not a directory' lab figures 6 -o "$dir/file"

@@ -23,10 +23,11 @@ expect() {
 
 expect 'figures load reconf --help --version' ''
 expect 'figures' f
-expect '--out --duration --seed --jobs --json --help --version' figures 9 ''
+expect '--paper --out --duration --seed --jobs --json --help --version' figures 9 ''
 expect 'load' l
 expect '--seed --seeds' load --see
 expect '--nodes --cpus --frontends --clients --rate --burst --think --alpha --single --workload --scan --slice --loaded --wake-first --duration --seed --seeds --figures --json --help --version' load ''
+expect 'resex reconf' figures -p re
 expect 'rubis' load -w r
 expect '--alpha' load -j --a
 expect '--alpha' load --seeds 3 --a
