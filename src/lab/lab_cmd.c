@@ -32,7 +32,8 @@ int lab_refuse(const char *fmt, ...)
 
 static void print_help(const struct lab_cmd *cmd)
 {
-	printf("Usage: resex-lab %s [OPTION]...\n%s\n\n", cmd->name, cmd->does);
+	printf("Usage: resex-lab %s%s%s [OPTION]...\n%s\n\n", cmd->name, cmd->operands ? " " : "",
+	       cmd->operands ? cmd->operands : "", cmd->does);
 	cmdline_print_rows(cmd->rows, 18);
 	printf("\n%sSee resex-lab(1).\n", cmd->more);
 }
@@ -86,6 +87,11 @@ int lab_options(const struct lab_cmd *cmd, int argc, char **argv, struct lab_out
 	cmdline_begin(&c);
 	while ((letter = cmdline_next(&c, error, sizeof(error))) >= 0) {
 		rc = set_option(cmd, out, arg, letter, optarg);
+		if (rc >= 0)
+			return rc;
+	}
+	while (letter == CMDLINE_END && cmd->operand && optind < argc) {
+		rc = cmd->operand(arg, argv[optind++]);
 		if (rc >= 0)
 			return rc;
 	}

@@ -29,6 +29,9 @@ struct lab_cmd {
 	void (*set_number)(void *arg, int letter, long v);
 	/* value NULL: the option has none. -1: go on; else the exit code. */
 	int (*set_word)(void *arg, int letter, const char *value);
+	/* A word that is not an option; as set_word. NULL: there is none. */
+	int (*operand)(void *arg, const char *word);
+	const char *operands; /* their name in the help; NULL: none */
 };
 
 /* What all experiments have as options, besides --help and --version. */

@@ -27,6 +27,9 @@ struct load_options {
  */
 int load_options(struct load_options *o, int argc, char **argv);
 
+/* The experiment; its exit code. */
+int load_cmd(int argc, char **argv);
+
 /* load_run_all() with progress and errors on stderr. The exit code. */
 int load_run(const struct load_plan *p, uint32_t seeds, int policies, struct load_sums *s);
 

@@ -1,6 +1,13 @@
 # liblab: scenarios on the simulated host, and experiments on simulated clusters.
 noinst_LIBRARIES += liblab.a
 liblab_a_SOURCES = \
+	src/lab/figures.h \
+	src/lab/figures_beside.c \
+	src/lab/figures_cell.c \
+	src/lab/figures_plot.c \
+	src/lab/figures_run.c \
+	src/lab/figures_svg.c \
+	src/lab/figures_table.c \
 	src/lab/load.c src/lab/load.h \
 	src/lab/load_accuracy.c \
 	src/lab/load_all.c \
@@ -22,13 +29,15 @@ liblab_a_SOURCES = \
 	src/lab/stat.c \
 	src/lab/summary.c src/lab/summary.h
 
-# resex-lab: experiments on simulated clusters.
+# resex-lab: experiments on simulated hosts and clusters. It runs the whole daemon on a simulated host.
 bin_PROGRAMS += resex-lab
 resex_lab_SOURCES = \
 	include/resex/exit.h \
 	src/cli/quantity.c src/cli/quantity.h src/cli/table.c src/cli/table.h \
+	src/lab/figures_cmd.c src/lab/figures_cmd.h \
+	src/lab/figures_file.c src/lab/figures_file.h \
 	src/lab/lab_cmd.c src/lab/lab_cmd.h \
-	src/lab/load_cmd.h \
+	src/lab/load_cmd.c src/lab/load_cmd.h \
 	src/lab/load_figures.c \
 	src/lab/load_options.c \
 	src/lab/load_run.c \
@@ -39,5 +48,4 @@ resex_lab_SOURCES = \
 	src/lab/reconf_lists.c \
 	src/lab/reconf_options.c \
 	src/lab/reconf_show.c
-resex_lab_LDADD = liblab.a libreconf.a libload.a libshared.a libtransport.a libsim.a libutil.a libcore.a \
-	$(JANSSON_LIBS) $(ISAL_LIBS) $(NETTLE_LIBS) -lm
+resex_lab_LDADD = $(RESEXD_LIBS) -lm

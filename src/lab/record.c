@@ -216,6 +216,9 @@ static void app_add(struct sim_app_truth *to, const struct sim_app_truth *t)
 	to->ctime_ns += t->ctime_ns;
 	to->wtime_ns += t->wtime_ns;
 	to->ptime_ns += t->ptime_ns;
+	to->ctime_sq += t->ctime_sq;
+	to->wtime_sq += t->wtime_sq;
+	to->ptime_sq += t->ptime_sq;
 }
 
 static void record_divergence(struct recorder *r, uint32_t domid, int64_t at_ns)

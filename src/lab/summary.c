@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/core/stats.h"
 #include "src/core/window.h"
 
 /* A json_*() out of memory returns NULL, which the setter refuses: one flag is enough. */
@@ -175,6 +176,14 @@ static json_t *histogram_json(const struct hist *h, bool *failed)
 	return arr;
 }
 
+/* Of n times of this sum and sum of squares; to 1 ns, below which doubles may differ. */
+static json_t *deviation(uint64_t sum, double sumsq, uint64_t n)
+{
+	double mean = (double)sum / (double)n, variance = sumsq / (double)n - mean * mean;
+
+	return micros(variance > 0 ? isqrt64((uint64_t)variance) : 0);
+}
+
 static json_t *app_json(const struct sim_app *c, const struct sim_app_truth *t,
 			const struct hist *h, bool histogram, bool *failed)
 {
@@ -200,6 +209,12 @@ static json_t *app_json(const struct sim_app *c, const struct sim_app_truth *t,
 		set_member(l, "ctime_us", micros(t->ctime_ns / h->n), failed);
 		set_member(l, "wtime_us", micros(t->wtime_ns / h->n), failed);
 		set_member(l, "ptime_us", micros(t->ptime_ns / h->n), failed);
+		set_member(l, "ctime_deviation_us", deviation(t->ctime_ns, t->ctime_sq, h->n),
+			   failed);
+		set_member(l, "wtime_deviation_us", deviation(t->wtime_ns, t->wtime_sq, h->n),
+			   failed);
+		set_member(l, "ptime_deviation_us", deviation(t->ptime_ns, t->ptime_sq, h->n),
+			   failed);
 	}
 	if (histogram)
 		set_member(l, "histogram", histogram_json(h, failed), failed);

@@ -76,6 +76,11 @@ static void server_post(struct sim_task *t, int64_t now)
 	sim_task_post(t, t->qp, now);
 }
 
+static double square(int64_t ns)
+{
+	return (double)ns * (double)ns;
+}
+
 static void record_latency(const struct sim_task *t, const struct sim_request *r)
 {
 	const struct sim_host *h = t->dom->host;
@@ -84,6 +89,9 @@ static void record_latency(const struct sim_task *t, const struct sim_request *r
 	tr->ctime_ns += (uint64_t)(r->computed - r->noticed);
 	tr->wtime_ns += (uint64_t)(r->sent - r->posted);
 	tr->ptime_ns += (uint64_t)(r->noticed - r->arrived + r->posted - r->computed);
+	tr->ctime_sq += square(r->computed - r->noticed);
+	tr->wtime_sq += square(r->sent - r->posted);
+	tr->ptime_sq += square(r->noticed - r->arrived + r->posted - r->computed);
 	tr->latency_last_ns = (uint64_t)(r->sent - r->arrived);
 	window_add(&tr->latency, tr->latency_last_ns);
 	if (h->seen_fn)

@@ -162,6 +162,7 @@ struct sim_app_truth {
 	uint64_t cpu_ns;	   /* its share of its VCPU's time */
 	uint64_t waiting, dropped; /* open loop: came, not posted yet (senders); had no room */
 	uint64_t ctime_ns, wtime_ns, ptime_ns; /* server: sums over all requests */
+	double ctime_sq, wtime_sq, ptime_sq;   /* and of the squares, ns^2 */
 	uint64_t latency_last_ns;
 	struct window latency; /* server: of all requests */
 };

@@ -30,6 +30,24 @@ good version '^resex-lab [0-9]' lab -V
 good 'version of load' '^resex-lab [0-9]' lab load -V
 run 'no experiment' lab
 [ "$code" -eq 2 ] && [ ! -s "$dir/out" ] && grep -q '^Usage: resex-lab EXPERIMENT' "$dir/err" || bad "no usage on stderr"
+good 'help of figures' 'SIMULATED' lab figures --help
+fails 2 resex-lab 'figure 10: give numbers from 1 to 9, or none for all' lab figures 9 10
+fails 2 resex-lab 'figure 4x: give numbers' lab figures 4x
+fails 2 resex-lab 'duration 3: give a whole number from 4 to 3600' lab figures -d 3
+fails 2 resex-lab 'paper auction: give resex, load or reconf' lab figures -p auction
+fails 2 resex-lab 'paper cache: its figures are not simulated' lab figures --paper cache
+fails 2 resex-lab 'paper load: all its figures are drawn, .* give only' lab figures 4 --paper load
+fails 2 resex-lab 'paper reconf: all its figures' lab figures --paper reconf -d 5
+touch "$dir/file"
+fails 1 resex-lab 'cannot be written to .*: Not a directory' lab figures 6 -o "$dir/file/figures"
+fails 1 resex-lab 'cannot be written to .*: Not a directory' lab figures 6 -o "$dir/file"
+good 'a figure' '^ *6 .*Resos  *624288' lab figures 6 -d 4 -o "$dir/six"
+# shellcheck disable=SC2317 # that() calls it
+only() { [ "$(cd "$dir/six" && find . -type f ! -name '*.png' | sort | tr '\n' ' ')" = "$1 " ]; }
+that 'its files are there, and no others' only './figure6.csv ./figure6.svg ./figures.gp ./report.html'
+# shellcheck disable=SC2317 # good() calls it
+without_gnuplot() { PATH=/nowhere lab "$@"; }
+good 'without gnuplot it says so' '^There are no PNGs: gnuplot drew none' without_gnuplot figures 6 -d 4 -o "$dir/six"
 fails 2 resex-lab 'unknown experiment "shed": see resex-lab --help' lab shed
 fails 2 resex-lab 'nodes 65: give a whole number from 1 to 64' lab load -n 65
 fails 2 resex-lab 'alpha 0.5: give a whole' lab load --alpha 0.5

@@ -21,10 +21,13 @@ expect() {
 	exit 1
 }
 
-expect 'load reconf --help --version' ''
+expect 'figures load reconf --help --version' ''
+expect 'figures' f
+expect '--paper --out --duration --seed --jobs --json --help --version' figures 9 ''
 expect 'load' l
 expect '--seed --seeds' load --see
 expect '--nodes --cpus --frontends --clients --rate --burst --think --alpha --single --workload --scan --slice --loaded --wake-first --duration --seed --seeds --figures --json --help --version' load ''
+expect 'resex reconf' figures -p re
 expect 'rubis' load -w r
 expect '--alpha' load -j --a
 expect '--alpha' load --seeds 3 --a
@@ -33,7 +36,7 @@ expect 'rest reversal' reconf -w re
 expect '--maximum --margin' reconf --apart --ma
 
 # After an option that takes a value no option is offered.
-for experiment in load reconf; do
+for experiment in figures load reconf; do
 	for option in $("$program" "$experiment" --help | sed -n 's/^  \(-.\), \(--[a-z-]*\) [A-Z].*/\1 \2/p'); do
 		expect '' "$experiment" "$option" --
 	done
