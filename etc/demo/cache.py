@@ -104,11 +104,16 @@ def check(r):
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
+    seconds = 10
+    if "--seconds" in sys.argv:
+        given = sys.argv[sys.argv.index("--seconds") + 1:][:1]
+        if not given or not given[0].isdecimal() or not 2 <= int(given[0]) <= 3600:
+            sys.exit("demo: --seconds takes a whole number from 2 to 3600, not %s" % (given[0] if given else "nothing"))
+        seconds = int(given[0])
     lacks = missing()
     if lacks:
         print("demo cache: %s not there: apt-get install varnish postgresql" % ", ".join(lacks), file=sys.stderr)
         sys.exit(1 if os.environ.get("CI") == "true" else 77)
-    seconds = int(sys.argv[sys.argv.index("--seconds") + 1]) if "--seconds" in sys.argv else 10
     top = tempfile.mkdtemp(prefix="resex-cache-")
     os.chmod(top, 0o755)
     try:

@@ -152,7 +152,7 @@ static const char *why_refused(const char *state)
 	return NULL;
 }
 
-static int look_at_guest(struct captest *t, json_int_t *min_cap)
+static int look_at_guest(struct captest *t, json_int_t *min_cap, json_int_t *cap)
 {
 	json_t *r = NULL;
 	const char *why, *name, *uuid, *state;
@@ -167,6 +167,7 @@ static int look_at_guest(struct captest *t, json_int_t *min_cap)
 	snprintf(t->uuid, sizeof(t->uuid), "%s", uuid ? uuid : "");
 	t->max_cap = json_integer_value(json_object_get(r, "max_cap"));
 	*min_cap = json_integer_value(json_object_get(r, "min_cap"));
+	*cap = json_integer_value(json_object_get(r, "cap")); /* null: 0 */
 	why = why_refused(state ? state : "");
 	json_decref(r);
 	return why ? fail(t, RESEX_FAILURE, why) : RESEX_OK;
@@ -323,12 +324,12 @@ int captest_run(struct cli *c, const char *guest, json_t *findings,
 		void (*say)(const struct cli *c, const char *text))
 {
 	struct captest t = { .c = c, .guest = guest };
-	json_int_t min_cap = 0;
+	json_int_t min_cap = 0, cap = 0;
 	int rc;
 
 	sigemptyset(&t.signals); /* until the cap is set, they end the program as ever */
 	snprintf(t.name, sizeof(t.name), "%s", guest);
-	rc = look_at_guest(&t, &min_cap);
+	rc = look_at_guest(&t, &min_cap, &cap);
 	if (!rc)
 		rc = look_at_daemon(&t);
 	if (!rc)
@@ -339,7 +340,8 @@ int captest_run(struct cli *c, const char *guest, json_t *findings,
 	say(c, "measuring the guest as it is, for 2 s");
 	rc = measure(&t, &t.try.before);
 	if (!rc)
-		t.try.cap = doctor_cap_choose(t.name, t.try.before, (uint32_t)min_cap, findings);
+		t.try.cap = doctor_cap_choose(t.name, t.try.before, (uint32_t)min_cap,
+					      (uint32_t)cap, findings);
 	if (rc || !t.try.cap)
 		return rc;
 	say(c, "measuring it under a cap, for 2 s");

@@ -23,11 +23,21 @@ static json_t *value_3(double v)
 	return json_real((double)(int64_t)(1000 * v + 0.5) / 1000);
 }
 
-uint32_t doctor_cap_choose(const char *guest, double before, uint32_t min_cap, json_t *findings)
+uint32_t doctor_cap_choose(const char *guest, double before, uint32_t min_cap, uint32_t capped,
+			   json_t *findings)
 {
 	const struct doctor_report r = { check_name, findings };
 	uint32_t cap = (uint32_t)(before / 2 + 0.5);
 
+	if (before < USED_LEAST && capped) {
+		doctor_say(
+			&r, DOCTOR_UNKNOWN,
+			"let policies wait, and try again: resex policy-set null",
+			"guest %s uses %.1f percent of a CPU under its cap of %u: too little for a "
+			"lower cap to show",
+			guest, before, capped);
+		return 0;
+	}
 	if (before < USED_LEAST) {
 		doctor_say(&r, DOCTOR_UNKNOWN, "try again while the guest computes or polls",
 			   "guest %s uses %.1f percent of a CPU: too little for a cap to show",

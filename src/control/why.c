@@ -18,7 +18,7 @@ enum {
 
 const char *const why_says[] = {
 	[WHY_NOT_SAMPLED] = "not sampled yet",
-	[WHY_CONFIGURED] = "exempt by configuration",
+	[WHY_CONFIGURED] = "exempt by its settings",
 	[WHY_RELEASED] = "released by cap-release",
 	[WHY_PAUSED] = "paused: its own cap holds until resex resume",
 	[WHY_UNCAPPABLE] = "not cappable: ",

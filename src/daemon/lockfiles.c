@@ -124,12 +124,12 @@ static int lock_file(const struct log *log, const char *file, int *fd)
 		return errno == EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
 	}
 	if (flock(*fd, LOCK_EX | LOCK_NB)) {
-		/* written by the holder, perhaps not yet: then the message names no process */
+		/* Written by the holder, perhaps not yet: then the message names no process. */
 		n = pread(*fd, pid, sizeof(pid) - 1, 0);
 		if (n > 0)
 			pid[strcspn(pid, "\n")] = 0;
-		log_msg(log, LOG_LVL_ERROR,
-			"another resexd runs (process %s holds %s): stop it first", pid, file);
+		log_msg(log, LOG_LVL_ERROR, "another resexd runs (%s%s holds %s): stop it first",
+			*pid ? "process " : "", *pid ? pid : "it", file);
 		return RESEX_RUNNING;
 	}
 	snprintf(pid, sizeof(pid), "%d\n", getpid());

@@ -149,7 +149,7 @@ static int check_options(struct options *o)
 	 * Filled in here, not in the daemon: SIGHUP reads this file again. The simulated host has
 	 * a configuration of its own (trial.h).
 	 */
-	if (!o->config && !o->scenario && (o->mode == MODE_CHECK || !o->hv || !o->hv->simulated))
+	if (!o->config && !o->scenario && (!o->hv || !o->hv->simulated))
 		o->config = RESEX_CONFDIR "/resexd.json";
 	if (o->hv || o->mode == MODE_CHECK) /* a configuration may be for another host */
 		return -1;

@@ -17,6 +17,7 @@
 enum sort {
 	RARE,
 	ROUTINE, /* frequent: they go to the log at level debug only */
+	CAPS,	 /* as ROUTINE, but fewer than those, and what operators look for */
 	FOREIGN, /* other hosts, or any program that reaches this one, can cause them at any rate */
 	WARNING, /* rare; a scenario on the simulated clock logs warnings alone */
 };
@@ -26,7 +27,7 @@ static const struct {
 	enum sort sort;
 } kinds[] = {
 	{ "agent-back", RARE },	    { "agent-silent", RARE },	 { "agreement", FOREIGN },
-	{ "alarm", FOREIGN },	    { "balance", RARE },	 { "cap", ROUTINE },
+	{ "alarm", FOREIGN },	    { "balance", RARE },	 { "cap", CAPS },
 	{ "cap-failed", RARE },	    { "counter", RARE },	 { "divergence", RARE },
 	{ "divergence-end", RARE }, { "empty", ROUTINE },	 { "explain", RARE },
 	{ "guest-gone", RARE },	    { "guest-new", RARE },	 { "guest-set", RARE },
@@ -60,6 +61,8 @@ static struct event_log *log_of(struct guests *gs, enum sort sort)
 {
 	if (sort == FOREIGN)
 		return &gs->foreign;
+	if (sort == CAPS)
+		return &gs->caps;
 	return sort == ROUTINE ? &gs->routine : &gs->rare;
 }
 
@@ -67,7 +70,7 @@ static enum log_level level_of(enum sort sort)
 {
 	if (sort == WARNING)
 		return LOG_LVL_WARNING;
-	return sort == ROUTINE ? LOG_LVL_DEBUG : LOG_LVL_INFO;
+	return sort == ROUTINE || sort == CAPS ? LOG_LVL_DEBUG : LOG_LVL_INFO;
 }
 
 void guests_event(struct guests *gs, int64_t wall_ns, const char *guest, const char *kind,
@@ -90,7 +93,7 @@ void guests_event(struct guests *gs, int64_t wall_ns, const char *guest, const c
 }
 
 /*
- * The three logs share one numbering: ids ascend within a log, with gaps. So the place is
+ * The logs share one numbering: ids ascend within a log, with gaps. So the place is
  * searched for, not computed.
  */
 static const struct event_text *log_after(const struct event_log *l, uint64_t id)
@@ -119,5 +122,5 @@ static const struct event_text *earlier_event(const struct event_text *a,
 const struct event_text *guests_event_after(const struct guests *gs, uint64_t id)
 {
 	return earlier_event(earlier_event(log_after(&gs->rare, id), log_after(&gs->routine, id)),
-			     log_after(&gs->foreign, id));
+			     earlier_event(log_after(&gs->caps, id), log_after(&gs->foreign, id)));
 }

@@ -110,7 +110,7 @@ struct guest_entry {
 };
 
 /*
- * Events are kept in three logs: frequent events, and events that other hosts can cause,
+ * Events are kept in four logs: frequent events, caps, and events that other hosts can cause,
  * must not drive out the others.
  */
 enum { GUESTS_EVENTS = 1024 };
@@ -164,7 +164,7 @@ struct guests {
 	bool observe;
 	bool paused; /* all guests are */
 	struct hv_dom dom[2 * FLOW_GUESTS_MAX];
-	struct event_log rare, routine, foreign;
+	struct event_log rare, routine, caps, foreign;
 	uint64_t events;	  /* number of the newest */
 	struct counters counters; /* ops NULL: there are none, nothing is checked */
 	struct checked link[FLOW_LINKS_MAX];

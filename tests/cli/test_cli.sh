@@ -675,7 +675,7 @@ stop TERM 0
 config '"guests": { "bulk": { "exempt": true, "weight": 512 } }'
 start --verbose
 good 'an exempt guest' '^bulk +2 +1 +512 .* exempt$' resex list --totals
-good 'why it is not capped' '^bulk: exempt by configuration' resex why bulk
+good 'why it is not capped' '^bulk: exempt by its settings' resex why bulk
 stop TERM 0
 config
 rm -f "$dir/state/caps.json"

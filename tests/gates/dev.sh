@@ -23,6 +23,8 @@ refuses() { # PATTERN ARGUMENT...
 refuses 'there is no subcommand "nosuch": see ./dev help' nosuch
 refuses 'unit takes the name of a configuration: .*asan' unit
 refuses 'no configuration "nosuch": give one of .*asan' unit nosuch
+refuses 'unit takes a name, and --build or nothing' unit gcc --nosuch
+refuses 'kmod takes one version of Linux, or none' kmod 6.1 6.2
 refuses 'check takes no "nosuch"' check nosuch
 refuses 'there is no target nosuch: see ./dev fuzz --list' fuzz nosuch
 refuses 'there is no row nosuch: see ./dev model --list' model nosuch

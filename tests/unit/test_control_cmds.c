@@ -490,7 +490,7 @@ WITH_CALL(why__released_or_exempt__says_so_before_the_policy)
 	rig_guest(g, "bulk")->released = true;
 	assert_string_equal(why(g), "released by cap-release");
 	rig_guest(g, "bulk")->conf.exempt = true;
-	assert_string_equal(why(g), "exempt by configuration");
+	assert_string_equal(why(g), "exempt by its settings");
 }
 
 /* --- policies ---------------------------------------------------------------------- */

@@ -609,16 +609,20 @@ TEST(cap__to_try__is_half_of_the_use_and_not_below_the_lowest)
 {
 	json_t *none = json_array();
 
-	assert_int_equal(doctor_cap_choose("g", 100, 1, none), 50);
-	assert_int_equal(doctor_cap_choose("g", 10, 1, none), 5);
-	assert_int_equal(doctor_cap_choose("g", 380.5, 1, none), 190);
-	assert_int_equal(doctor_cap_choose("g", 99.9, 1, none), 50);
-	assert_int_equal(doctor_cap_choose("g", 100, 75, none), 75);
+	assert_int_equal(doctor_cap_choose("g", 100, 1, 0, none), 50);
+	assert_int_equal(doctor_cap_choose("g", 10, 1, 0, none), 5);
+	assert_int_equal(doctor_cap_choose("g", 380.5, 1, 0, none), 190);
+	assert_int_equal(doctor_cap_choose("g", 99.9, 1, 0, none), 50);
+	assert_int_equal(doctor_cap_choose("g", 100, 75, 0, none), 75);
 	assert_int_equal(json_array_size(none), 0);
-	assert_int_equal(doctor_cap_choose("g", 9.9, 1, none), 0);
+	assert_int_equal(doctor_cap_choose("g", 9.9, 1, 0, none), 0);
 	assert_one(none, DOCTOR_UNKNOWN, "guest g uses 9.9 percent");
 	json_array_clear(none);
-	assert_int_equal(doctor_cap_choose("g", 100, 76, none), 0);
+	assert_int_equal(doctor_cap_choose("g", 3, 1, 3, none), 0);
+	assert_one(none, DOCTOR_UNKNOWN, "under its cap of 3");
+	json_array_clear(none);
+	assert_int_equal(doctor_cap_choose("g", 40, 1, 50, none), 20);
+	assert_int_equal(doctor_cap_choose("g", 100, 76, 0, none), 0);
 	assert_one(none, DOCTOR_UNKNOWN, "its lowest cap is 76");
 	json_decref(none);
 }
