@@ -54,6 +54,7 @@ static void check_cell(void *arg, const struct figures_cell *c)
 	parse(c, sc);
 	assert_int_equal(sc->sim.guests, c->servers + (c->neighbour != FIGURES_NOBODY));
 	assert_true(sc->duration_ns / sc->series_ns <= FIGURES_STEPS);
+	assert_int_equal(sc->series_ns % (10 * NS_PER_MS), 0);
 	scenario_free(sc);
 }
 
@@ -192,6 +193,17 @@ TEST(result__of_a_pair__has_what_the_summary_says)
 	assert_true(r.share[0] == 25 && r.share[1] == 50 && r.share[FIGURES_BINS - 1] == 25);
 }
 
+TEST(result__of_a_neighbour_without_a_cap__has_100)
+{
+	const struct figures_cell c = {
+		.servers = 1, .neighbour = FIGURES_BENCHEX, .duration_ms = 2000, .step_ms = 1000
+	};
+	struct figures_result r;
+
+	assert_int_equal(read_text("{\"guests\":[" SERVER "," SERVER "]}", &c, &r), 0);
+	assert_true(r.lowest == 100 && r.cap[1] == 100);
+}
+
 TEST(result__of_another_summary__is_refused)
 {
 	const struct figures_cell one = { .servers = 1, .duration_ms = 2000, .step_ms = 1000 };
@@ -227,7 +239,8 @@ static struct figures_runs *made_up(void)
 			to->cap[k] = to->latency[k] = k < 2 ? 100 : 50;
 		to->balance[1] = 624288;
 		to->balance[2] = 62428.8;
-		to->share[3] = 100;
+		to->share[3] = 60;
+		to->share[4] = 40;
 	}
 	return r;
 }
@@ -276,6 +289,7 @@ TEST(beside__each_figure__is_of_the_cells_that_it_names)
 	assert_true(number_of(r, 1, "smallest when interfered, us less than normal") == 10);
 	assert_float_equal(number_of(r, 3, "slowest ratio over the fastest, depth 1, %"),
 			   (242 / 240.0625 - 1) * 100, 1e-9);
+	assert_float_equal(number_of(r, 3, "slowest ratio over base, depth 1, %"), 21, 1e-9);
 	assert_float_equal(number_of(r, 4, "cap 3 over base, depth 1, %"), 21, 1e-9);
 	assert_float_equal(number_of(r, 5, "FreeMarket over base, depth 1, %"), 16, 1e-9);
 	assert_true(number_of(r, 6, "highest balance of the 2 MiB guest, Resos") == 624288);
@@ -296,7 +310,7 @@ TEST(beside__a_cap_in_one_case_of_figure_8__is_counted)
 	struct figures_cell c;
 
 	assert_true(number_of(r, 8, "caps set in all of them") == 0);
-	figures_cell_of(&figures_defs[8], 2, 4, DURATION_MS, &c);
+	figures_cell_of(&figures_defs[8], 1, 1, DURATION_MS, &c);
 	assert_string_equal(figures_defs[8].name, "figure8");
 	r->result[figures_add(r, &c)].changes = 3;
 	assert_true(number_of(r, 8, "caps set in all of them") == 3);
@@ -353,12 +367,15 @@ TEST(plot__each_figure__has_numbers_for_all_series)
 		svg = written(figures_svg, p);
 		assert_null(strstr(svg, "nan"));
 		assert_null(strstr(svg, "inf"));
+		/* The axis is there, though all of made-up parts are 0. */
+		if (figures_defs[i].shape == FIGURES_PARTS_BARS)
+			assert_non_null(strstr(svg, ">0</text>"));
 		free(svg);
 	}
-	/* Of one bin, that and the next one, where the line goes back to 0. */
+	/* The bins, and the next one, where the line goes back to 0. */
 	figures_plot(r, &figures_defs[0], DURATION_MS, p);
-	assert_int_equal(p->points, 5);
-	assert_true(p->x[3] == 196 && p->y[0][3] == 100);
+	assert_int_equal(p->points, 6);
+	assert_true(p->x[3] == 196 && p->y[0][3] == 60);
 	free(p);
 	made_up_free(r);
 }
