@@ -96,8 +96,8 @@ struct doctor_cap {
 };
 
 /*
- * The cap to try on a guest that uses so much CPU time: half of that, at least its min_cap. capped: the
- * cap that it has; 0: none. 0: no cap would show anything, and a finding says why.
+ * The cap to try on a guest that uses so much CPU time: half of that, at least its min_cap. capped:
+ * the cap that it has; 0: none. 0: no cap would show anything, and a finding says why.
  */
 uint32_t doctor_cap_choose(const char *guest, double before, uint32_t min_cap, uint32_t capped,
 			   json_t *findings);
