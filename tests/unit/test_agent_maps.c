@@ -127,8 +127,7 @@ TEST(lines_like_that_of_a_table__are_refused)
 		"7f66cb9f4001-7f66cb9f8001 rw-s 00000000 00:01 1042 /memfd:resex-rings (deleted)",
 		"7f66cb9f4000-7f66cb9f8000 rw-s 00000000 00:01 1042 /memfd:resex-rings",
 		"7f66cb9f4000-7f66cb9f8000 rw-s 00000000 00:01 1042 /memfd:resex-ringz (deleted)",
-		"7f66cb9f4000-7f66cb9f8000 rw-s 00000000 00:01 1042 /tmp/memfd:resex-rings "
-		"(deleted)",
+		"7f66cb9f4000-7f66cb9f8000 rw-s 00000000 00:01 2 /tmp/memfd:resex-rings (deleted)",
 	};
 	uint64_t at = 7;
 
