@@ -90,10 +90,10 @@ static void unblock(struct guard *g)
 int guard_open(struct guard **out, const struct guard_limits *l)
 {
 	struct guard *g = calloc(1, sizeof(*g));
-	int rc = g ? 0 : -ENOMEM;
+	int rc;
 
-	if (rc)
-		return rc;
+	if (!g)
+		return -ENOMEM;
 	g->limits = *l;
 	rc = install();
 	if (!rc)

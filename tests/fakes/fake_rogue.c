@@ -182,6 +182,7 @@ static void rogue_decide(const struct policy_in *in, const void *params, void *g
 {
 	const struct params *p = params;
 	enum rogue how = (enum rogue)p->how;
+	static const struct policy_in none;
 	struct global *all = global;
 	struct plan_guest want = { .cap = { 1, 30000 }, .rate = RATE_ONE, .why = { 30000 } };
 	struct guest *each = guests;
@@ -193,7 +194,7 @@ static void rogue_decide(const struct policy_in *in, const void *params, void *g
 	if (all->calls++ < p->from)
 		how = ROGUE_BEHAVES;
 	want = nonsense(how, want);
-	plan_all(how == ROGUE_NO_PLAN ? &(struct policy_in){ 0 } : in, plan, want);
+	plan_all(how == ROGUE_NO_PLAN ? &none : in, plan, want);
 	do_harm(how, in, p, global, guests, plan);
 }
 
