@@ -8,8 +8,8 @@ int main(void)
 {
 	struct resex_report *r = 0;
 
-	resex_report_open(&r, 0); /* succeeds even if no agent runs */
-	while (usleep(1000) == 0) /* serve a request, then report: computed, waited, polled (ns) */
+	resex_report_open(&r, 0); /* also without an agent */
+	while (usleep(1000) == 0) /* ns: computed, waited, polled */
 		resex_report(r, 100000, 850000, 50000);
 	resex_report_close(r);
 }
