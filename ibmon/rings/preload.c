@@ -163,7 +163,7 @@ EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	bool had;
 	int rc, saved;
 
-	if (!f.object)
+	if (!f.modify_qp)
 		return missing();
 	if (!rings.providers)
 		return f.modify_qp(qp, attr, mask);
@@ -188,7 +188,7 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 	int rc, saved = errno;
 	bool had;
 
-	if (!f.object)
+	if (!f.destroy_qp)
 		return missing();
 	had = rings.providers && unlist(qp, &was);
 	errno = saved;
@@ -208,7 +208,7 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 	int rc, saved = errno;
 	bool had;
 
-	if (!f.object)
+	if (!f.destroy_cq)
 		return missing();
 	had = rings.providers && unlist(cq, &was);
 	errno = saved;
@@ -228,7 +228,7 @@ EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 	int rc, saved = errno;
 	bool had;
 
-	if (!f.object)
+	if (!f.resize_cq)
 		return missing();
 	had = rings.providers && unlist(cq, &e);
 	errno = saved;
@@ -245,7 +245,7 @@ EXPORT int ibv_close_device(struct ibv_context *context)
 	const union function f = { next("ibv_close_device") };
 	int saved = errno;
 
-	if (!f.object)
+	if (!f.close_device)
 		return missing();
 	if (rings.providers && queue_list_take_all(&rings.list, context))
 		notify_agent();

@@ -162,9 +162,9 @@ static int open_file(const struct plugins *ps, const char *name, int *fd, struct
 	int dir = open(ps->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
 	char file[FLOW_NAME_MAX + 4];
 
-	snprintf(file, sizeof(file), "%.63s.so", name);
 	if (dir < 0)
 		return -errno;
+	snprintf(file, sizeof(file), "%.63s.so", name);
 	/* NONBLOCK: a FIFO would have the daemon wait for a writer. */
 	*fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	rc = *fd < 0 ? -errno : check_dir(dir, ps->dir, why);
@@ -308,7 +308,7 @@ static bool is_loaded(const struct plugin *p, const char *name, const struct sta
 int plugins_find(struct plugins *ps, const char *name, const struct policy_ops **ops,
 		 char why[static PLUGIN_WHY_MAX])
 {
-	struct stat st;
+	struct stat st = { 0 };
 	int fd = -1, rc;
 
 	why[0] = 0;

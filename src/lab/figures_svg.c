@@ -110,8 +110,10 @@ static void draw_x(FILE *f, const struct frame *fr)
 			 x, below + 16);
 		draw_text(f, x, below + 16, text, p->point[i]);
 	}
-	for (double x = ceil(fr->from_x / step) * step;
-	     !figures_has_points(p->d->shape) && x <= fr->to_x; x += step) {
+	for (long i = (long)ceil(fr->from_x / step);
+	     !figures_has_points(p->d->shape) && (double)i * step <= fr->to_x; i++) {
+		const double x = (double)i * step;
+
 		draw_line(f, place_x(fr, x), below, place_x(fr, x), below + 5, "#333333");
 		snprintf(text, sizeof(text), "%g", x);
 		draw_text(f, place_x(fr, x), below + 20, " text-anchor=\"middle\"", text);
@@ -124,7 +126,9 @@ static void draw_axes(FILE *f, const struct frame *fr)
 	double step = step_of(fr->to_y - fr->from_y);
 	char text[96];
 
-	for (double y = fr->from_y; y <= fr->to_y + step / 2; y += step) {
+	for (int i = 0; fr->from_y + i * step <= fr->to_y + step / 2; i++) {
+		const double y = fr->from_y + i * step;
+
 		draw_line(f, LEFT, place_y(fr, y), WIDTH - RIGHT, place_y(fr, y), "#dddddd");
 		snprintf(text, sizeof(text), "%.10g", y);
 		draw_text(f, LEFT - 6, place_y(fr, y) + 4, " text-anchor=\"end\"", text);
