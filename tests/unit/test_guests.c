@@ -561,6 +561,8 @@ WITH_RIG(events__that_come_all_the_time__do_not_drive_out_the_others)
 		id = e->id;
 	}
 	assert_int_equal(id, g->gs->events);
+	for (int i = 0; i < GUESTS_EVENTS; i++)
+		guests_event(g->gs, WALL, "x", "cap", "number %d", i);
 	assert_string_equal(rig_event(g, "guest-gone")->text, "last");
 }
 
