@@ -116,11 +116,12 @@ static void welcome(struct fake_ringd *f, struct connection *n)
 		f->conf.spoil(&hello, n->header);
 	if (f->conf.lacks)
 		must(!ftruncate(memory, (off_t)(n->bytes - f->conf.lacks)), "ftruncate");
+	/* Before the hello, with which the client is connected: the test may ask at once. */
+	__atomic_store_n(&f->newest, n->header, __ATOMIC_SEQ_CST);
 	send_hello(f, n->sock, &hello, (const int[FILES_MAX]){ memory, n->event, n->event });
 	close(memory);
 	if (f->conf.more)
 		f->conf.more(f->conf.arg, n->sock);
-	__atomic_store_n(&f->newest, n->header, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&f->alive, 1, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&f->accepted, 1, __ATOMIC_SEQ_CST);
 }
