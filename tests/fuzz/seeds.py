@@ -123,7 +123,7 @@ METHODS = {
     "readers": call("list info policy-list cap-list why ring-list events policy-show guest-show"),
     "guest": call("guest-show why ring-list events", ['{"guest":"bulk"}', '{"guest":"4"}', '{"guest":"7"}',
                   '{"guest":"05050505-0505-0505-0505-050505050505","since":1}']),
-    "brief": call("list list", ['{"brief":true}', '{"brief":7}']),
+    "brief": call("list list events events policy-show policy-set", ['{"brief":true}', '{"brief":7}', '{"kind":"cap"}', '{"kind":"x"}', '{"policy":"empty"}', '{"policy":"null"}']),
     "unreadable": call("guest-set guest-set guest-set guest-set", [
         '{"guest":"bulk","settings":{"unreadable":"%s"}}' % w for w in ("nothing", "last-rate", "100MB/s", "x")]),
     "hosts": call("host-list list-hosts lock-list lock-break lock-break", [None] * 3 + [
