@@ -13,8 +13,9 @@ const int guard_faults[GUARD_FAULTS] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABR
 struct sigaction guard_former[GUARD_FAULTS];
 
 /*
- * To the caller of guard_call(), which sees what left has. The call is no longer active before
- * this one: the address sanitizer takes a lock here, and the next timer would come into it.
+ * Jump back into guard_call(), which returns what is in g->left. The caller has cleared g->active
+ * before: the address sanitizer takes a lock in siglongjmp(), and the next timer must not come
+ * into it.
  */
 static void leave(struct guard *g, enum guard_how how, int signo, const siginfo_t *si)
 {
@@ -68,14 +69,17 @@ void guard_on_signal(int signo, siginfo_t *si, void *context)
 		raise(signo);
 }
 
-/* An array that runs over upwards meets this room, and not the frames of the callers. */
+/*
+ * An array that runs over upwards meets this room, and not the frames of the callers. The
+ * compiler must take the whole of it for used: clang keeps only the bytes of an array that are.
+ */
 static __attribute__((noinline)) void call_with_room(void (*fn)(void *), void *arg)
 {
-	volatile char room[ROOM];
+	char room[ROOM];
 
-	room[0] = 0;
+	__asm__ volatile("" : : "r"(room) : "memory");
 	fn(arg);
-	(void)room[0];
+	__asm__ volatile("" : : "r"(room) : "memory");
 }
 
 static void set_timer(struct guard *g, int64_t ns)
