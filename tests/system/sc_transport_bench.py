@@ -9,7 +9,7 @@ from bed import check
 
 HOST = "10.99.0.1"
 # MANY: starts of perftest's caller differ by some ms, which is then below 0.5 % of the whole.
-ROUNDS, FEW, MANY = 3, 100, 100000
+ROUNDS, FEW, MANY = 9, 100, 100000
 ROWS = (
     ("READ, 8 bytes", "read", "ib_read_lat -s 8"),
     ("CAS64", "cas64", "ib_atomic_lat -A CMP_AND_SWAP"),
