@@ -3,7 +3,7 @@
  * fuzz_methods: lines of the control protocol to the methods behind it, on a
  * fake host: two guests, and one with memory and rings; a fake cluster.
  *
- * Input: a byte (bit 0: the peer is root), 63 bytes of figures for the
+ * Input: a byte (bit 0: the peer is root), 64 bytes of figures for the
  * snapshot, 28 for the cluster, then lines. Nothing is written to disk, no thread runs: the
  * sampler ticks when a method wants to be called again.
  */
@@ -196,20 +196,26 @@ static void write_snapshot(struct world *w, struct bytes *in)
 	memset(sn, 0, offsetof(struct snapshot, guest));
 	sn->ticks = take16(in);
 	sn->tick_ns_sum = (int64_t)take16(in);
-	sn->policy = &policy_freemarket;
+	sn->policy = policies_builtin[sn->ticks % 4];
 	sn->guests = w->set->guests;
 	for (uint32_t i = 0; i < sn->guests; i++) {
 		struct snap_guest *s = &sn->guest[i];
-		uint8_t reason = take8(in);
+		uint8_t reason = take8(in), flags;
 
 		memset(s, 0, sizeof(*s));
 		s->key = w->set->guest[i].key;
 		s->slot = w->set->guest[i].slot;
-		s->plan.reason = reason % 8;
+		s->plan.reason = reason % 16;
 		/* A policy decided on it as it is now, or before its settings changed. */
 		s->set_flags = reason & 0x80 ? POLICY_EXEMPT : POLICY_CAPPABLE;
 		s->plan.why[i % 4] = (int64_t)take64(in);
-		s->applied.limited = take8(in) & 1;
+		flags = take8(in);
+		s->applied.limited = flags & 1;
+		if (flags & 2)
+			s->second = (struct span){ .ns = NS_PER_S,
+						   .mtus_sent = (uint64_t)s->plan.why[i % 4],
+						   .allocated.m = flags & 4,
+						   .capped_ns = s->plan.why[i % 4] };
 		s->total_usage.mtus_sent = take64(in);
 		s->account.balance.m = (int64_t)s->total_usage.mtus_sent;
 		s->account.rate = RATE_ONE;
@@ -218,6 +224,35 @@ static void write_snapshot(struct world *w, struct bytes *in)
 		write_check(w->gs->guest[s->slot], s->total_usage.mtus_sent);
 	}
 	snap_publish(&w->ho);
+}
+
+/* Of the first node: the records of its agent and of the hypervisor, or neither. */
+static void write_sources(struct cluster_sources *s, uint64_t x)
+{
+	s->hv.load.beat = x & 1;
+	s->agent.load.beat = x & 2;
+	s->believed = x & 4;
+	s->why = x & 8 ? "its page was freed" : NULL;
+	s->agree = (struct load_agree){ .disagrees = x & 16, .known = x & 32, .good = x >> 6 & 1 };
+}
+
+/* What the balancers have decided, and what is known of the second node. */
+static void write_reconf(struct cluster *c, uint64_t x)
+{
+	c->service.here = !(x & 1);
+	strcpy(c->service.note, x & 2 ? "its words are not read" : "");
+	c->service.wait_ns = (int64_t)(x & 4) * NS_PER_S;
+	if (x & 8)
+		c->service.load = c->service.donor_before = c->service.taker_predicted = -1;
+	if (x & 16) {
+		c->service.node = NULL;
+		c->service.donor = NULL;
+	}
+	c->fixed[1] = x & 32;
+	c->node[1].lost = x & 64;
+	c->conf.node[1].kind = x & 128 ? CLUSTER_NODE_SWITCH : c->conf.node[1].kind;
+	c->conf.node[1].service = x & 192 ? 0 : 1;
+	c->conf.reconf.given = x & 256;
 }
 
 /* None in one case of four; else hosts, guests and locks of any figures. */
@@ -252,6 +287,8 @@ static void write_cluster(struct world *w, struct bytes *in)
 	c->node[0].state = x >> 40 & 1 ? CLUSTER_NODE_STALE : CLUSTER_NODE_FRESH;
 	c->balancer.restores = x >> 41 & 1;
 	c->conf.balances = !(x >> 42 & 1);
+	write_sources(&c->sources, x >> 43);
+	write_reconf(c, x >> 50);
 	c->changes.change[0] = (struct cluster_change){ CLUSTER_HOST_CALLED, 2 };
 	c->changes.change[1] = (struct cluster_change){ CLUSTER_SERVICE_CHANGED, 1 };
 	c->changes.change[2] = (struct cluster_change){ CLUSTER_HOST_REMOVED, 3 };
