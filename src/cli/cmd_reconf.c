@@ -121,9 +121,14 @@ int run_move(struct cli *c)
 			   json_pack("{s:s,s:s,s:b}", "node", c->argv[0], "service", c->argv[1],
 				     "dry_run", c->options.dry_run),
 			   &r);
-	if (!rc && r)
-		printf("node %s %s %s\n", c->argv[0],
-		       c->options.dry_run ? "would be asked to go to" : "serves", c->argv[1]);
+	if (!rc && r && c->options.dry_run)
+		printf("node %s would be asked to go to %s\n", c->argv[0], c->argv[1]);
+	else if (!rc && r && json_is_true(json_object_get(r, "prepared")))
+		printf("node %s is moved to %s, and serves it when its host has prepared it: see "
+		       "PHASE in resex node-list\n",
+		       c->argv[0], c->argv[1]);
+	else if (!rc && r)
+		printf("node %s serves %s\n", c->argv[0], c->argv[1]);
 	json_decref(r);
 	return rc;
 }

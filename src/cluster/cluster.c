@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "src/cluster/cluster_priv.h"
+#include "src/cluster/order.h"
 #include "src/reconf/move.h"
 #include "src/shared/nodes_file.h"
 #include "src/util/clock.h"
@@ -502,6 +503,7 @@ void cluster_service_see(const struct cluster *c, uint32_t i, struct cluster_ser
 					    .load = -1,
 					    .why = "",
 					    .why_text = "",
+					    .wait_text = "",
 					    .taker_predicted = -1,
 					    .donor_before = -1,
 					    .donor_predicted = -1 };
@@ -518,7 +520,7 @@ void cluster_service_see(const struct cluster *c, uint32_t i, struct cluster_ser
 }
 
 int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono now,
-		 uint64_t *ticket, char why[static 192])
+		 uint64_t *ticket, char why[static CLUSTER_WHY_TEXT])
 {
 	struct hostset members;
 	uint64_t view;
@@ -533,7 +535,8 @@ int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono
 		return -EPERM;
 	if (c->reload) /* of what numbers the order speaks changes */
 		return -EBUSY;
-	return reconf_order(c->reconf, c, node, service, now, c->worked_wall_ns, ticket);
+	return reconf_order(c->reconf, c, &members, node, service, now, c->worked_wall_ns, ticket,
+			    why);
 }
 
 int cluster_reconf_set(struct cluster *c, enum cluster_reconf_mode mode)
@@ -584,7 +587,7 @@ void cluster_service_reset(struct cluster *c)
 
 const char *cluster_move_text(int rc)
 {
-	return move_result_text((enum move_result)rc);
+	return order_result_text(rc);
 }
 
 const struct cluster_move *cluster_history(const struct cluster *c, uint32_t n)

@@ -217,8 +217,9 @@ struct cluster_service_seen {
 	const struct cluster_node *node;     /* that it would get; NULL */
 	const struct cluster_service *donor; /* of that node, or that came nearest; NULL */
 	int64_t taker_predicted, donor_before, donor_predicted;
-	int64_t wait_ns; /* no move before; 0 */
-	char note[192];	 /* why nothing is decided, with the remedy; "" */
+	int64_t wait_ns;       /* no move before; 0 */
+	const char *wait_text; /* what comes then, to be followed by "in" and the time; "" */
+	char note[192];	       /* why nothing is decided, with the remedy; "" */
 };
 
 /* Of conf->service[i]. Valid until the next cluster_work. */
@@ -244,16 +245,19 @@ struct cluster_move {
 	int64_t held_ns, read_ns, told_ns, moved_ns, released_ns;
 };
 
+enum { CLUSTER_WHY_TEXT = 384 };
 /*
  * Begin to move conf->node[node] to conf->service[service], by an order: the load does not count. 0
  * and *ticket; ticket NULL: only say whether it would be begun. -EOPNOTSUPP: there is no "reconf";
- * -EPERM: this host decides nothing, why says the reason; -EBUSY: another move or a reload is under
- * way; -EAGAIN: too many requests; -EALREADY: the node serves it; -EACCES: it may not; -ECANCELED:
- * it is fixed; -ENODATA: its word was not read, or it serves nothing, and has no configured
- * service. A node that is lost is adopted.
+ * -EPERM: this host decides nothing; -EBUSY: another move or a reload is under way; -EAGAIN: too
+ * many requests; -EALREADY: the node serves it; -EINPROGRESS: it was moved to it, and its host is
+ * not done; -EACCES: it may not; -ECANCELED: it is fixed; -ENOSPC: the service that it serves has
+ * no more than its minimum of nodes; -ENODATA: its word was not read, or it serves nothing, and has
+ * no configured service. A node that is lost is adopted.
+ * why: the reason in a sentence without a full stop; "": the error alone says it.
  */
 int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono now,
-		 uint64_t *ticket, char why[static 192]);
+		 uint64_t *ticket, char why[static CLUSTER_WHY_TEXT]);
 /*
  * Of this host's decisions, until the daemon ends or cluster.json has another mode. 0, or
  * -EOPNOTSUPP: there is no "reconf".

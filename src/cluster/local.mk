@@ -13,6 +13,7 @@ libcluster_a_SOURCES = \
 	src/cluster/locks.c \
 	src/cluster/nodes.c \
 	src/cluster/notices.c \
+	src/cluster/order.c src/cluster/order.h \
 	src/cluster/overrides.c src/cluster/overrides.h \
 	src/cluster/publish.c \
 	src/cluster/reconf.c src/cluster/reconf.h \

@@ -16,6 +16,7 @@
 #include "src/cluster/balancer.h"
 #include "src/cluster/cluster_priv.h"
 #include "src/cluster/history.h"
+#include "src/cluster/order.h"
 #include "src/cluster/overrides.h"
 #include "src/reconf/decide.h"
 #include "src/reconf/move.h"
@@ -27,6 +28,7 @@ enum { SEEN_AFTER = 5 };
 struct taker {
 	uint32_t highs; /* checks in a row in which its load was high */
 	bool decided;
+	bool backs_off;		 /* plan is of before, and wait_ns of now */
 	struct decide_plan plan; /* the newest decision */
 };
 
@@ -350,31 +352,6 @@ static int ask(struct reconf *r, const struct decide_plan *p, const char *why, b
 	return 0;
 }
 
-/* As enum move_result; 0: moved. */
-static const char *const outcome_names[] = {
-	[0] = "moved",
-	[MOVE_COUNTER_AHEAD] = "counter-ahead",
-	[MOVE_CALM] = "calm",
-	[MOVE_NO_DONOR] = "no-donor",
-	[MOVE_NOT_WISHED] = "not-wished",
-	[MOVE_BUSY] = "busy",
-	[MOVE_LATE] = "late",
-	[MOVE_NOT_NOTIFIED] = "not-notified",
-	[MOVE_OVERTAKEN] = "overtaken",
-	[MOVE_UNREACHED] = "unreached",
-	[MOVE_UNDECIDED] = "undecided",
-	[MOVE_VIEW] = "view",
-	[MOVE_NOT_KEPT] = "not-kept",
-	[MOVE_NEEDED] = "needed",
-};
-
-static const char *outcome_of(int rc)
-{
-	bool named = rc >= 0 && rc < (int)(sizeof(outcome_names) / sizeof(outcome_names[0]));
-
-	return named ? outcome_names[rc] : "not-begun";
-}
-
 /* The load that was measured is of before: T begins again. */
 static bool begins_t(int rc)
 {
@@ -423,7 +400,8 @@ static void take_trace(struct reconf *r, uint64_t ticket, struct cluster_move *m
 static void tell_end(struct reconf *r, const struct cluster_move *m, int rc, int64_t wall_ns)
 {
 	const char *text = rc < 0 ? "this host is busy with its locks, or has no quorum"
-				  : move_result_text((enum move_result)rc);
+			   : strcmp(m->why, "order") ? move_result_text((enum move_result)rc)
+						     : order_result_text(rc);
 
 	if (!rc && !*m->donor)
 		guests_event(r->gs, wall_ns, "", "reconf",
@@ -454,7 +432,7 @@ void reconf_answer(struct reconf *r, struct mono now, int64_t wall_ns)
 		r->taker[a->taker].highs = 0;
 	if (m->id != a->id) /* so many moves came meanwhile */
 		return;
-	strcpy(m->outcome, outcome_of(rc));
+	strcpy(m->outcome, order_outcome(rc));
 	take_trace(r, ticket, m);
 	history_changed(r->history, m);
 	if (!rc && *m->donor)
@@ -475,29 +453,49 @@ enum cluster_reconf_mode reconf_mode(const struct reconf *r)
 	return r->mode;
 }
 
-int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint32_t service,
-		 struct mono now, int64_t wall_ns, uint64_t *ticket)
+/* The nodes of members that serve it, by the words read last. */
+static uint32_t nodes_of(const struct reconf *r, const struct cluster *c,
+			 const struct cluster_service *of, const struct hostset *members,
+			 struct mono now)
 {
+	uint32_t nodes = 0;
+
+	for (uint32_t i = 0; of && i < r->conf->nodes; i++) {
+		struct cluster_node_seen s;
+
+		cluster_node_see(c, i, now, &s);
+		nodes += s.service == of && hostset_has(members, r->conf->node[i].host);
+	}
+	return nodes;
+}
+
+int reconf_order(struct reconf *r, const struct cluster *c, const struct hostset *members,
+		 uint32_t node, uint32_t service, struct mono now, int64_t wall_ns,
+		 uint64_t *ticket, char why[static CLUSTER_WHY_TEXT])
+{
+	const struct asked_move *a = &r->asked;
 	struct decide_plan p = { .steps = 1 };
 	struct cluster_node_seen s;
+	struct order o = { .node = &s,
+			   .taker = &r->conf->service[service],
+			   .fixed = r->over.fixed[node],
+			   .may = r->conf->node[node].may >> service & 1,
+			   .pending_ns = mono_sub(now, r->pending[node]),
+			   .under_way = a->ticket != 0 };
 	int rc;
 
-	if (r->asked.ticket)
-		return -EBUSY;
+	if (a->ticket && a->move->id == a->id) {
+		o.move = a->move;
+		o.move_ns = mono_sub(now, a->move->at);
+	}
 	cluster_node_see(c, node, now, &s);
-	if (!s.service && !s.lost)
-		return -ENODATA;
+	o.nodes = nodes_of(r, c, s.service, members, now);
+	rc = order_check(&o, why);
+	if (rc || !ticket)
+		return rc;
 	p.step[0] = (struct decide_step){ .taker = (uint16_t)service,
 					  .donor = place_of(r, s.service),
 					  .node = (uint16_t)node };
-	if (p.step[0].donor == service)
-		return -EALREADY;
-	if (r->over.fixed[node])
-		return -ECANCELED;
-	if (!(r->conf->node[node].may >> service & 1))
-		return -EACCES;
-	if (!ticket)
-		return 0;
 	p.taker_before = decide_load(&r->decide, &r->view, service);
 	p.taker_after = p.donor_before = p.donor_after = UINT32_MAX;
 	if (s.service)
@@ -577,7 +575,8 @@ static void pass_highs(struct reconf *r)
 /* While a service backs off, the reason why it found no donor is the one to be shown. */
 static void take_plan(struct taker *t, const struct decide_plan *p)
 {
-	if (p->why == DECIDE_BACKS_OFF && t->decided)
+	t->backs_off = p->why == DECIDE_BACKS_OFF;
+	if (t->backs_off && t->decided)
 		t->plan.wait_ns = p->wait_ns;
 	else
 		t->plan = *p;
@@ -760,10 +759,14 @@ static void see_plan(const struct reconf *r, const struct taker *t, struct clust
 		s->node = &r->conf->node[p->step[0].node];
 	if (p->steps || p->donor != DECIDE_NO_SERVICE)
 		s->donor = &r->conf->service[p->steps ? p->step[0].donor : p->donor];
-	s->taker_predicted = known_load(p->taker_after);
-	s->donor_before = known_load(p->donor_before);
-	s->donor_predicted = known_load(p->donor_after);
+	if (s->donor)
+		s->donor_before = known_load(p->donor_before);
+	if (p->predicted) {
+		s->taker_predicted = known_load(p->taker_after);
+		s->donor_predicted = known_load(p->donor_after);
+	}
 	s->wait_ns = p->wait_ns;
+	s->wait_text = decide_wait_text(t->backs_off ? DECIDE_BACKS_OFF : p->why);
 }
 
 void reconf_see(const struct reconf *r, uint32_t service, struct cluster_service_seen *s)

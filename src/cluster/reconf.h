@@ -40,8 +40,9 @@ void reconf_reload(struct reconf *r, const struct cluster_conf *conf, struct mon
 		   int64_t wall_ns);
 
 /* As cluster_move(), which has found no other reason against it. */
-int reconf_order(struct reconf *r, const struct cluster *c, uint32_t node, uint32_t service,
-		 struct mono now, int64_t wall_ns, uint64_t *ticket);
+int reconf_order(struct reconf *r, const struct cluster *c, const struct hostset *members,
+		 uint32_t node, uint32_t service, struct mono now, int64_t wall_ns,
+		 uint64_t *ticket, char why[static CLUSTER_WHY_TEXT]);
 void reconf_set(struct reconf *r, enum cluster_reconf_mode mode, int64_t wall_ns);
 enum cluster_reconf_mode reconf_mode(const struct reconf *r);
 /* As the functions of cluster.h. */

@@ -104,13 +104,23 @@ static void add_load(struct text *t, int64_t load)
 		add(t, "%lld.%03lld", (long long)load / 1000, (long long)load % 1000);
 }
 
+/* Whole ms, or from 10 s on whole seconds, rounded up: then it is over. */
+static void add_wait(struct text *t, const struct cluster_service_seen *s)
+{
+	int64_t unit = s->wait_ns < 10 * NS_PER_S ? NS_PER_MS : NS_PER_S;
+
+	if (s->wait_ns > 0 && *s->wait_text)
+		add(t, "; %s in %lld %s", s->wait_text, (long long)((s->wait_ns + unit - 1) / unit),
+		    unit == NS_PER_S ? "s" : "ms");
+}
+
 static void add_donor(struct text *t, const struct cluster_service_seen *s)
 {
 	if (!s->donor)
 		return;
 	add(t, "; %s has load ", s->donor->name);
 	add_load(t, s->donor_before);
-	if (s->taker_predicted < 0)
+	if (s->taker_predicted < 0 && s->donor_predicted < 0)
 		return;
 	add(t, ", and the loads would be ");
 	add_load(t, s->taker_predicted);
@@ -138,10 +148,9 @@ static void add_service(struct text *t, const struct cluster_service_seen *s)
 		add(t, ": it would get node %s from %s", s->node->name, s->donor->name);
 	else
 		add(t, ": it gets no node");
-	add(t, ": %s", s->why_text);
+	add(t, ": %s", *s->why_text ? s->why_text : "nothing was decided yet");
 	add_donor(t, s);
-	if (s->wait_ns > 0)
-		add(t, "; not within the next %lld ms", (long long)(s->wait_ns / NS_PER_MS));
+	add_wait(t, s);
 }
 
 static json_t *why_service(const struct cluster *cl, uint32_t i)
@@ -279,17 +288,21 @@ int no_reconf(struct call *c)
 static int move_failed(struct call *c, const char *node, const char *service, int rc,
 		       const char *why)
 {
+	if (*why)
+		return call_fail(c, rc == -EBUSY || rc == -EINPROGRESS ? RESEX_BUSY : RESEX_FAILURE,
+				 "%s is not moved: %s", node, why);
 	switch (rc) {
 	case -EOPNOTSUPP:
 		return no_reconf(c);
 	case -EPERM:
-		return call_fail(c, RESEX_FAILURE, "%s is not moved: %s", node,
-				 *why ? why : "this host is in no quorum: see resex host-list");
+		return call_fail(c, RESEX_FAILURE,
+				 "%s is not moved: this host is in no quorum: see resex host-list",
+				 node);
 	case -EBUSY:
 	case -EAGAIN:
 		return call_fail(c, RESEX_BUSY,
-				 "%s is not moved: another move, a lock-break or a cluster-reload "
-				 "is under way: try again",
+				 "%s is not moved: a lock-break or a cluster-reload is under way: "
+				 "try again",
 				 node);
 	case -EALREADY:
 		return call_fail(c, RESEX_FAILURE, "%s serves %s already", node, service);
@@ -312,13 +325,15 @@ static int move_failed(struct call *c, const char *node, const char *service, in
 	}
 }
 
-static json_t *moved_row(const json_t *params, bool dry_run)
+static json_t *moved_row(const struct cluster_node *n, const struct cluster_service *s,
+			 bool dry_run)
 {
 	json_t *o = json_object();
 
-	put_s(o, "node", json_string_value(json_object_get(params, "node")));
-	put_s(o, "service", json_string_value(json_object_get(params, "service")));
+	put_s(o, "node", n->name);
+	put_s(o, "service", s->name);
 	put_b(o, "moved", !dry_run);
+	put_b(o, "prepared", n->kind == CLUSTER_NODE_SWITCH);
 	return o;
 }
 
@@ -328,7 +343,9 @@ int cmd_move(struct call *c, const json_t *params, json_t **result)
 	bool dry_run = json_is_true(json_object_get(params, "dry_run"));
 	struct cluster *cl = cluster_of(c);
 	uint32_t node, service;
-	char why[192] = "";
+	char why[CLUSTER_WHY_TEXT] = "";
+	const struct cluster_service *s;
+	const struct cluster_node *n;
 	int rc;
 
 	if (!cl || !find_order(c, cluster_conf(cl), params, &node, &service))
@@ -343,10 +360,11 @@ int cmd_move(struct call *c, const json_t *params, json_t **result)
 		if (!rc && !dry_run)
 			return CALL_LATER;
 	}
+	n = &cluster_conf(cl)->node[node];
+	s = &cluster_conf(cl)->service[service];
 	if (rc)
-		return move_failed(c, cluster_conf(cl)->node[node].name,
-				   cluster_conf(cl)->service[service].name, rc, why);
-	*result = moved_row(params, dry_run);
+		return move_failed(c, n->name, s->name, rc, why);
+	*result = moved_row(n, s, dry_run);
 	return 0;
 }
 

@@ -141,6 +141,7 @@ static void set_figures(const struct decide_case *c, uint32_t donor, uint32_t no
 	int64_t capacity = (int64_t)decide_capacity(c->d, &c->v->node[node]);
 
 	p->donor = (uint16_t)donor;
+	p->predicted = true;
 	p->donor_before = c->sum[donor].load;
 	p->taker_after = decide_load_after(&c->sum[c->taker], capacity);
 	p->donor_after = decide_load_after(&c->sum[donor], -capacity);
@@ -247,4 +248,20 @@ const char *decide_why_text(enum decide_why why)
 	};
 
 	return (unsigned int)why < sizeof(text) / sizeof(text[0]) ? text[why] : "not known";
+}
+
+const char *decide_wait_text(enum decide_why why)
+{
+	switch (why) {
+	case DECIDE_FROZEN:
+		return "moves for load go on";
+	case DECIDE_OVER_BUDGET:
+		return "its budget allows the next move";
+	case DECIDE_BACKS_OFF:
+		return "it looks for a donor again";
+	case DECIDE_RESTS:
+		return "the first of them may be moved again";
+	default:
+		return "";
+	}
 }

@@ -182,10 +182,11 @@ struct decide_plan {
 	/*
 	 * Of a move: the donor of step[0], and the loads before and after all steps. Of no move:
 	 * donor is the service that came nearest, DECIDE_NO_SERVICE: there is none; and after is
-	 * what the move would have brought. In 1/1000, UINT32_MAX as of decide_load(); 0: not
-	 * computed.
+	 * what the move would have brought, if predicted. In 1/1000, UINT32_MAX as of
+	 * decide_load().
 	 */
 	uint16_t donor;
+	bool predicted; /* else both after are 0 */
 	uint32_t taker_before, donor_before, taker_after, donor_after;
 	int64_t wait_ns; /* FROZEN, OVER_BUDGET, BACKS_OFF, RESTS: for how long yet */
 };
@@ -216,6 +217,8 @@ uint32_t decide_load(const struct decide *d, const struct decide_view *v, uint32
 bool decide_high(const struct decide *d, const struct decide_view *v, uint32_t service);
 /* A sentence without a full stop. */
 const char *decide_why_text(enum decide_why why);
+/* What comes when wait_ns is over, to be followed by "in" and that time; "": nothing does. */
+const char *decide_wait_text(enum decide_why why);
 static inline bool decide_is_move(enum decide_why why)
 {
 	return why <= DECIDE_MOVE_HOME;

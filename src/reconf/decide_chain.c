@@ -99,6 +99,7 @@ static void take_chain(struct search *x, uint32_t donor, uint32_t worst)
 	*x->p = (struct decide_plan){ .why = DECIDE_MOVE_CHAIN,
 				      .steps = x->n,
 				      .donor = (uint16_t)donor,
+				      .predicted = true,
 				      .taker_before = c->sum[c->taker].load,
 				      .donor_before = c->sum[donor].load };
 	for (uint32_t i = 0; i < x->n; i++) {

@@ -140,6 +140,7 @@ static void add_reconf(struct cluster *c)
 						    .high_ns = 5 * NS_PER_S,
 						    .why = "load",
 						    .why_text = "the donor's load is low",
+						    .wait_text = "",
 						    .node = &c->conf.node[1],
 						    .donor = &c->conf.service[1],
 						    .taker_predicted = 900,
@@ -349,12 +350,14 @@ int cluster_reload_result(struct cluster *c, uint64_t ticket)
 
 /* The answers are those of cluster_break. */
 int cluster_move(struct cluster *c, uint32_t node, uint32_t service, struct mono now,
-		 uint64_t *ticket, char why[static 192])
+		 uint64_t *ticket, char why[static CLUSTER_WHY_TEXT])
 {
 	(void)now;
 	c->ordered[0] = node;
 	c->ordered[1] = service;
-	strcpy(why, c->break_rc == -EPERM ? "xen2 was not read yet" : "");
+	strcpy(why, c->break_rc == -EPERM	  ? "xen2 was not read yet"
+		    : c->break_rc == -EINPROGRESS ? "its move is not done"
+						  : "");
 	if (!c->break_rc && ticket)
 		*ticket = ++c->ticket;
 	return c->break_rc;

@@ -160,7 +160,7 @@ UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sa
 	tests/unit/test_guests \
 	tests/unit/test_agree tests/unit/test_cluster_reload \
 	tests/unit/test_cluster tests/unit/test_cluster_claims tests/unit/test_cluster_loads tests/unit/test_cluster_locks tests/unit/test_cluster_thread \
-	tests/unit/test_cluster_moves tests/unit/test_cluster_adopt tests/unit/test_cluster_history tests/unit/test_cluster_words \
+	tests/unit/test_cluster_moves tests/unit/test_cluster_adopt tests/unit/test_cluster_history tests/unit/test_cluster_words tests/unit/test_order \
 	tests/unit/test_balancer tests/unit/test_cluster_balance tests/unit/test_cluster_balances tests/unit/test_cluster_roles tests/unit/test_cluster_agent \
 	tests/unit/test_cluster_reconf \
 	tests/unit/test_guests_rings tests/unit/test_guests_store tests/unit/test_guests_sim tests/unit/test_guests_log \
@@ -282,6 +282,8 @@ tests_unit_test_cluster_words_SOURCES = tests/unit/test_cluster_words.c $(CLUSTE
 tests_unit_test_cluster_words_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_history_SOURCES = tests/unit/test_cluster_history.c tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_cluster_history_LDADD = libcluster.a $(UNIT_LIBS) $(JANSSON_LIBS)
+tests_unit_test_order_SOURCES = tests/unit/test_order.c
+tests_unit_test_order_LDADD = libcluster.a $(GUESTS_LIBS)
 tests_unit_test_cluster_locks_SOURCES = tests/unit/test_cluster_locks.c $(CLUSTER_RIG)
 tests_unit_test_cluster_locks_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_thread_SOURCES = tests/unit/test_cluster_thread.c $(CLUSTER_RIG)

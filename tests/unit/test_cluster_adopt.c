@@ -78,7 +78,7 @@ static bool all_see(struct sites *s, const char *service)
 
 static int order(struct sites *s, int host, uint32_t node, uint64_t *ticket)
 {
-	char why[192];
+	char why[CLUSTER_WHY_TEXT];
 
 	return cluster_move(s->at[host].c, node, WEB, s->now, ticket, why);
 }

@@ -577,7 +577,7 @@ RIG_TEST(act__servers_follow_the_words_of_their_nodes)
 			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
 	struct sites *s = open_moved(state, BOTH(ACT));
 	uint64_t ticket;
-	char why[192];
+	char why[CLUSTER_WHY_TEXT];
 
 	site_until(s, serve(be, true, false, false) && serve(mb, false, true, true));
 	assert_true(be->server[1].admin == ACT_OUT && mb->server[0].admin == ACT_OUT);
@@ -654,7 +654,7 @@ RIG_TEST(node__that_may_not_serve_a_service__is_no_server_of_it)
 			    *mb = fake_haproxy_run("mb", 3, CONFIGURED);
 	struct sites *s = open_moved(state, BOTH_OF(MOVED_OF(ONLY_MAIL), ACT));
 	uint64_t ticket;
-	char why[192];
+	char why[CLUSTER_WHY_TEXT];
 
 	site_until(s, serve(be, true, false, true) && serve(mb, false, true, true));
 	assert_int_equal(seen(s).servers, 2);

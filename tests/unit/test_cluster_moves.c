@@ -195,6 +195,8 @@ RIG_TEST(budget__counts_what_would_be_moved)
 	assert_in_range(mono_sub(s->now, began), 7900 * MS, 8100 * MS);
 	assert_int_equal(cluster_history(s->at[1].c, 0)->id, 2);
 	assert_true(seen(s, 1, 0).wait_ns > 1700 * NS_PER_S);
+	assert_string_equal(seen(s, 1, 0).wait_text, "its budget allows the next move");
+	assert_true(seen(s, 1, 0).taker_predicted > 0);
 	sites_pass(s, 10 * NS_PER_S);
 	assert_int_equal(cluster_history(s->at[1].c, 0)->id, 2);
 }
@@ -353,8 +355,26 @@ RIG_TEST(settings__of_a_reload__are_decided_by)
 	/* It backs off, and the reason stays. */
 	sites_pass(s, 2 * NS_PER_S);
 	assert_true(says(s, "no-gain") && seen(s, 1, 0).wait_ns > 0);
+	assert_string_equal(seen(s, 1, 0).wait_text, "it looks for a donor again");
 	assert_string_equal(seen(s, 1, 0).donor->name, "mail");
 	assert_null(cluster_history(s->at[1].c, 0));
+}
+
+RIG_TEST(loads_after_a_move__that_was_not_computed__are_not_known)
+{
+	struct sites *s = open_sites(state, RECONF(""));
+	struct cluster_service_seen x;
+
+	site_until(s, says(s, "calm"));
+	x = seen(s, 1, 0);
+	assert_true(x.donor_before == -1 && x.taker_predicted == -1 && x.donor_predicted == -1);
+	load[1] = 1800;
+	load[2] = load[3] = 1200;
+	site_until(s, says(s, "none-low"));
+	x = seen(s, 1, 0);
+	assert_string_equal(x.donor->name, "mail");
+	assert_true(x.taker_predicted == -1 && x.donor_predicted == -1);
+	assert_in_range(x.donor_before, 1195, 1205);
 }
 
 /* --- acting --------------------------------------------------------------------------- */
@@ -440,7 +460,7 @@ RIG_TEST(act__moves_the_node__all_hosts_see_it__and_it_stays_after_restarts)
 
 static int order(struct sites *s, int host, uint32_t node, uint32_t service, uint64_t *ticket)
 {
-	char why[192];
+	char why[CLUSTER_WHY_TEXT];
 
 	return cluster_move(s->at[host].c, node, service, s->now, ticket, why);
 }
@@ -455,7 +475,7 @@ RIG_TEST(order__moves_a_node_whatever_the_load__by_any_host__or_says_why_not)
 {
 	struct sites *s = open_sites(state, RECONF(""));
 	uint64_t ticket, other;
-	char why[192];
+	char why[CLUSTER_WHY_TEXT];
 
 	assert_int_equal(cluster_move(s->at[2].c, 1, 0, s->now, &ticket, why), -EPERM);
 	assert_true(*why);
@@ -463,24 +483,39 @@ RIG_TEST(order__moves_a_node_whatever_the_load__by_any_host__or_says_why_not)
 		site_until(s, seen(s, i, 0).known == 1 && seen(s, i, 1).known == 2);
 	assert_int_equal(order(s, 2, 0, 0, &ticket), -EALREADY);
 	assert_int_equal(order(s, 2, 1, 0, &ticket), 0);
-	assert_int_equal(order(s, 2, 2, 0, &other), -EBUSY);
+	assert_int_equal(cluster_move(s->at[2].c, 2, 0, s->now, &other, why), -EBUSY);
+	assert_non_null(strstr(why, "the move of n2 to web, which an operator began 0 ms ago"));
 	assert_int_equal(result(s, 2, ticket), 0);
 	site_until(s, all_see(s, 1, "web"));
 	assert_string_equal(cluster_history(s->at[2].c, 0)->why, "order");
 	assert_string_equal(cluster_history(s->at[2].c, 0)->host, "xen2");
 	/* mail keeps its minimum of one node */
-	assert_int_equal(order(s, 1, 2, 0, &ticket), 0);
-	assert_string_equal(cluster_move_text(result(s, 1, ticket)),
-			    "no service has a node to spare and less load");
-	site_until(s, ended(s, "no-donor"));
-	assert_true(cluster_history(s->at[1].c, 0)->moved_ns == -1);
-	assert_true(cluster_history(s->at[1].c, 0)->released_ns > 0);
-	assert_true(site_has_event(s, 1, "reconf", "node n3 stays in mail, not web: no service"));
-	assert_true(all_see(s, 2, "mail"));
+	assert_int_equal(cluster_move(s->at[1].c, 2, 0, s->now, NULL, why), -ENOSPC);
+	assert_non_null(strstr(why, "mail keeps its minimum of 1 node, and has 1: "));
 	/* and back */
 	assert_int_equal(order(s, 3, 1, 1, &ticket), 0);
 	assert_int_equal(result(s, 3, ticket), 0);
 	site_until(s, all_see(s, 1, "mail"));
+}
+
+/* Each of two hosts saw that mail has a node to spare: under the locks only the first finds one. */
+RIG_TEST(orders__of_two_hosts__leave_the_minimum)
+{
+	struct sites *s = open_sites(state, RECONF(""));
+	uint64_t ticket, other;
+
+	for (int i = 1; i <= SITES; i++)
+		site_until(s, seen(s, i, 0).known == 1 && seen(s, i, 1).known == 2);
+	assert_int_equal(order(s, 2, 1, 0, &other), 0);
+	assert_int_equal(order(s, 1, 2, 0, &ticket), 0);
+	assert_int_equal(result(s, 2, other), 0);
+	assert_string_equal(cluster_move_text(result(s, 1, ticket)),
+			    "the service that it serves has no more than its minimum of nodes");
+	site_until(s, ended(s, "no-donor"));
+	assert_true(cluster_history(s->at[1].c, 0)->moved_ns == -1);
+	assert_true(cluster_history(s->at[1].c, 0)->released_ns > 0);
+	assert_true(site_has_event(s, 1, "reconf", "node n3 stays in mail, not web: the service"));
+	assert_true(all_see(s, 2, "mail"));
 }
 
 /* n1 has four times the capacity of the others. */

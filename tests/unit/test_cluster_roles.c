@@ -152,7 +152,7 @@ static bool serves(const struct fake_process *p)
 static void move_to(struct sites *s, uint32_t node, uint32_t service)
 {
 	uint64_t ticket;
-	char why[192];
+	char why[CLUSTER_WHY_TEXT];
 
 	/* Right after the start not all is read yet. */
 	for (int ms = 0; cluster_move(s->at[1].c, node, service, s->now, &ticket, why); ms++) {

@@ -56,11 +56,23 @@ WITH_CALL(why_move__of_a_service__is_a_sentence_with_figures)
 	c->service.load = c->service.taker_predicted = -1;
 	c->service.high_ns = 0;
 	c->service.why_text = "it rests";
-	c->service.wait_ns = 3 * NS_PER_MS;
+	c->service.wait_ns = 3 * NS_PER_MS - 1;
+	c->service.wait_text = "it asks again";
 	assert_string_equal(
 		why_move(*state, "web"),
 		"its load is not known with 1 node: it gets no node: it rests; mail has "
-		"load 0.200; not within the next 3 ms");
+		"load 0.200, and the loads would be not known and 0.400; it asks again in 3 ms");
+	c->service.donor_predicted = -1;
+	c->service.wait_ns = 10 * NS_PER_S + 1;
+	assert_string_equal(
+		why_move(*state, "web"),
+		"its load is not known with 1 node: it gets no node: it rests; mail has "
+		"load 0.200; it asks again in 11 s");
+	c->service.wait_text = c->service.why_text = "";
+	assert_string_equal(
+		why_move(*state, "web"),
+		"its load is not known with 1 node: it gets no node: nothing was decided yet; "
+		"mail has load 0.200");
 	c->service.donor = NULL;
 	assert_null(strstr(why_move(*state, "web"), "mail"));
 	c->service.here = false;
@@ -189,8 +201,11 @@ WITH_CALL(move__is_waited_for__a_dry_run_is_not)
 	assert_true(c->ordered[0] == 1 && c->ordered[1] == 1);
 	assert_int_equal(c->ticket, 1);
 	assert_int_equal(c->result_after, 0);
+	assert_true(json_is_false(json_object_get(r, "prepared")));
+	c->conf.node[0].kind = CLUSTER_NODE_SWITCH;
 	r = ask(*state, "move", "'node':'n1','service':'mail','dry_run':true");
 	assert_true(json_is_false(json_object_get(r, "moved")));
+	assert_true(json_is_true(json_object_get(r, "prepared")));
 	assert_true(c->ordered[0] == 0 && c->ticket == 1);
 }
 
@@ -204,6 +219,7 @@ WITH_CALL(move__refused__says_why_and_what_to_do)
 		{ -EPERM, 0, RESEX_FAILURE, "n1 is not moved: xen2 was not read yet" },
 		{ -EBUSY, 0, RESEX_BUSY, "try again" },
 		{ -EALREADY, 0, RESEX_FAILURE, "n1 serves web already" },
+		{ -EINPROGRESS, 0, RESEX_BUSY, "n1 is not moved: its move is not done" },
 		{ -EACCES, 0, RESEX_FAILURE, "n1 may not serve web: see its \"only\"" },
 		{ -ENODATA, 0, RESEX_FAILURE, "is not known: see resex node-list" },
 		{ -ECANCELED, 0, RESEX_FAILURE,

@@ -21,6 +21,7 @@ TEST(move__all_rules_hold__least_loaded_node_of_the_least_loaded_service)
 	begin(&r, 0);
 	assert_moves(&r, A, DECIDE_MOVE, B, 3);
 	assert_figures(&r, 2000, 300, 1334, 450);
+	assert_true(r.p.predicted);
 	r.v.service[C].low = 700;
 	r.v.node[2].load = r.v.node[3].load = r.v.node[4].load = 650;
 	assert_moves(&r, A, DECIDE_MOVE, C, 5);
@@ -39,6 +40,7 @@ TEST(calm__load_not_high_for_t__no_move)
 	assert_int_equal(r.p.why, DECIDE_CALM);
 	assert_int_equal(r.p.steps, 0);
 	assert_figures(&r, 2000, 0, 0, 0);
+	assert_false(r.p.predicted);
 }
 
 TEST(arguments__out_of_range__are_refused)
@@ -365,6 +367,7 @@ TEST(no_spare__all_others_at_their_minimum)
 	assert_figures(&r, 2000, 300, 0, 0);
 	r.v.services = 1;
 	assert_none(&r, A, DECIDE_NO_SPARE, DECIDE_NO_SERVICE, 0);
+	assert_false(r.p.predicted);
 	r.v.services = 3;
 	r.v.service[B].minimum = 2;
 	assert_int_equal(ask(&r, A), DECIDE_MOVE);
@@ -630,4 +633,14 @@ TEST(text__each_reason__is_said_in_words_of_its_own)
 		for (int b = a + 1; b <= DECIDE_WHYS; b++)
 			assert_string_not_equal(decide_why_text((enum decide_why)a),
 						decide_why_text((enum decide_why)b));
+}
+
+TEST(waits__are_said__and_only_those_that_have_a_time)
+{
+	for (int i = 0; i < DECIDE_WHYS; i++) {
+		bool waits = i == DECIDE_FROZEN || i == DECIDE_OVER_BUDGET ||
+			     i == DECIDE_BACKS_OFF || i == DECIDE_RESTS;
+
+		assert_int_equal(*decide_wait_text((enum decide_why)i) != 0, waits);
+	}
 }
