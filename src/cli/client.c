@@ -157,6 +157,23 @@ int client_closed(struct client *c)
 	return RESEX_NO_DAEMON;
 }
 
+bool client_is_other(const char *reply, size_t n, bool line)
+{
+	return line ? n >= 5 && !memcmp(reply, "HTTP/", 5) : n && *reply == '{';
+}
+
+int client_other(struct client *c)
+{
+	bool cached = !strcmp(c->daemon, "resex-cached");
+
+	snprintf(c->error, sizeof(c->error),
+		 "%s is the socket of %s, and this verb asks %s: leave -s out, or give the socket "
+		 "of %s (default %s)",
+		 c->path, cached ? "resexd" : "resex-cached", c->daemon, c->daemon,
+		 cached ? RESEX_RUNDIR "-cached/api.sock" : RESEX_RUNDIR "/resexd.sock");
+	return RESEX_USAGE;
+}
+
 /* MSG_NOSIGNAL: a connection that resexd closed is an error to print, not a SIGPIPE. */
 void client_send(int fd, const char *p, size_t n)
 {
@@ -193,7 +210,7 @@ char *client_read(int fd, bool line, size_t *len)
 		if (r <= 0 || n + (size_t)r > REPLY_MAX)
 			break;
 		n += (size_t)r;
-		if (line && buf[n - 1] == '\n') {
+		if ((line && buf[n - 1] == '\n') || client_is_other(buf, n, line)) {
 			buf[n] = 0;
 			*len = n;
 			return buf;
@@ -258,7 +275,9 @@ int client_result(struct client *c, const char *line, json_t **result)
 	json_t *rep = json_loads(line, 0, NULL);
 	int rc;
 
-	if (json_object_get(rep, "error")) {
+	if (client_is_other(line, strlen(line), true)) {
+		rc = client_other(c);
+	} else if (json_object_get(rep, "error")) {
 		rc = error_of_reply(c, json_object_get(rep, "error"));
 	} else {
 		*result = json_incref(json_object_get(rep, "result"));

@@ -34,13 +34,18 @@ bool client_fits(const char *method, json_t *params);
 /* For http.c. Send all; an error is seen by the read that follows. */
 void client_send(int fd, const char *p, size_t n);
 /*
- * A whole line, or all until the end of the stream: to be freed, with a NUL behind it. NULL with
+ * A whole line, or all until the end of the stream; or what has come, once client_is_other(). To be
+ * freed, with a NUL behind it. NULL with
  * errno, which is 0 if the stream ended. There is one request at a time, so nothing follows a line:
  * a newline at the end of the buffer ends it.
  */
 char *client_read(int fd, bool line, size_t *len);
 /* Fill error. Return the exit code. */
 int client_closed(struct client *c);
+/* The reply is of the other daemon: of resex-cached if a line is awaited, else of resexd. */
+int client_other(struct client *c);
+/* Does the begin of a reply show that? */
+bool client_is_other(const char *reply, size_t n, bool line);
 int client_timed_out(struct client *c);
 
 /*

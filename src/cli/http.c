@@ -49,6 +49,10 @@ static int read_reply(struct client *c, const char *reply, json_t **result)
 
 	if (!strncmp(reply, "HTTP/1.", 7) && strlen(reply) > 8)
 		status = strtol(reply + 8, NULL, 10);
+	if (client_is_other(reply, strlen(reply), false)) {
+		json_decref(v);
+		return client_other(c);
+	}
 	if (!v || status < 200 || status > 599) {
 		json_decref(v);
 		return client_closed(c);

@@ -59,7 +59,8 @@ int top_link_open(struct top_link *l)
 
 static enum top_link_event lost(struct top_link *l)
 {
-	l->rc = client_closed(l->client);
+	l->rc = l->in && client_is_other(l->in, l->n, true) ? client_other(l->client)
+							    : client_closed(l->client);
 	top_link_close(l);
 	return TOP_LINK_LOST;
 }
@@ -150,6 +151,8 @@ enum top_link_event top_link_turn(struct top_link *l, json_t **result)
 		if (r <= 0)
 			return lost(l);
 		l->n += (size_t)r;
+		if (client_is_other(l->in, l->n, true))
+			return lost(l);
 		if (l->in[l->n - 1] == '\n')
 			return take_line(l, result);
 	}

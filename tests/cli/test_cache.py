@@ -121,6 +121,10 @@ def refusals(w):
     r = subprocess.run([w.build + "/resex", "-s", w.top + "/none", "cache-list"], stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE, text=True)
     check(said(r, 7, "cannot reach resex-cached"), "no daemon", r)
+    for words in (["list"], ["guest-set", "x", "weight=5"], ["top", "-b", "-n", "1"]):
+        r = app.resex(*words)
+        check(said(r, 2, "is the socket of resex-cached, and this verb asks resexd: ") and r.stderr.count("\n") == 1,
+              "%s at the socket of resex-cached" % words[0], r)
 
 
 def strangers(w):

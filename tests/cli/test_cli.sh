@@ -277,6 +277,8 @@ good 'events have the offset from UTC' '^[0-9-]{10} [0-9:]{8}\.[0-9]{3}[+-][0-9]
 that 'events of a kind alone' test "$(resex events -k registry | grep -vc ' registry ')" -eq 0
 good 'events of a kind' ' bulk +registry +attached$' resex events --kind registry bulk
 fails 2 resex 'no event is of kind "caps": the kinds are agent-back, .*, cap, .*, unpublished-qps$' resex events -k caps
+fails 2 resex 'is the socket of resexd, and this verb asks resex-cached: .* the socket of resex-cached' timeout 9 "$dir/resex" -s "$dir/sock" cache-list
+fails 2 resex 'is the socket of resexd, and this verb asks resex-cached' timeout 9 "$dir/resex" -s "$dir/sock" cache-invalidate x
 that 'events -f goes on' bash -c "timeout 5 '$dir/resex' -s '$dir/sock' events -f | head -n 4 | grep -q ."
 
 for verb in list info 'guest-show bulk' ring-list 'ring-list bulk' policy-list policy-show 'policy-show null' \
