@@ -215,13 +215,13 @@ static void put_guest(struct top_grid *g, int y, const struct shown *s, const st
 }
 
 /* Each part only if it fits: half a word would be another one. */
-static int put_part(struct top_grid *g, int x, const char *text, unsigned int attr)
+static int put_part(struct top_grid *g, int y, int x, const char *text, unsigned int attr)
 {
 	int w = top_grid_width(g, text);
 
 	if (!w || x + w > g->cols)
 		return x;
-	return top_grid_put(g, 0, x, w, text, attr) + 2;
+	return top_grid_put(g, y, x, w, text, attr) + 2;
 }
 
 /* A simulator says first that it is one. */
@@ -233,24 +233,24 @@ static void put_title(const struct top_model *m, struct top_grid *g)
 	int x = 0;
 
 	if (m->simulated)
-		x = put_part(g, x, "SIMULATED", TOP_BOLD | TOP_REVERSE);
-	x = put_part(g, x, "resex top", TOP_BOLD);
+		x = put_part(g, 0, x, "SIMULATED", TOP_BOLD | TOP_REVERSE);
+	x = put_part(g, 0, x, "resex top", TOP_BOLD);
 	if (m->seen) {
 		snprintf(text, sizeof(text), "%zu guest%s", m->n, m->n == 1 ? "" : "s");
-		x = put_part(g, x, text, TOP_PLAIN);
-		x = put_part(g, x, m->policy, TOP_PLAIN);
+		x = put_part(g, 0, x, text, TOP_PLAIN);
+		x = put_part(g, 0, x, m->policy, TOP_PLAIN);
 	}
 	if (json_is_true(json_object_get(m->info, "observe")))
-		x = put_part(g, x, "observing only", TOP_BOLD);
+		x = put_part(g, 0, x, "observing only", TOP_BOLD);
 	if (json_is_true(json_object_get(m->info, "paused")))
-		x = put_part(g, x, "paused", TOP_BOLD);
+		x = put_part(g, 0, x, "paused", TOP_BOLD);
 	if (m->seen) {
 		snprintf(text, sizeof(text), "epoch %lld", (long long)m->epoch);
-		x = put_part(g, x, text, TOP_PLAIN);
+		x = put_part(g, 0, x, text, TOP_PLAIN);
 	}
 	if (ticks > 0) {
 		snprintf(text, sizeof(text), "%.1f %% of ticks late", 100 * late / ticks);
-		put_part(g, x, text, TOP_PLAIN);
+		put_part(g, 0, x, text, TOP_PLAIN);
 	}
 }
 
@@ -334,6 +334,18 @@ static void put_help(struct top_grid *g)
 			top_grid_put(g, i + 1, 0, g->cols, lines[i], TOP_PLAIN);
 }
 
+static void put_keys(const struct top_model *m, struct top_grid *g)
+{
+	static const char *const keys[][6] = {
+		[TOP_PAGE_GUESTS] = { "q quit", "Tab hosts", "h help", "< > sort", "r reverse",
+				      "Up Down choose" },
+		[TOP_PAGE_HOSTS] = { "q quit", "Tab guests", "h help", "Up Down scroll" },
+	};
+
+	for (int i = 0, x = 0; i < 6 && keys[m->page][i]; i++)
+		x = put_part(g, g->rows - 1, x, keys[m->page][i], TOP_PLAIN);
+}
+
 void top_layout(const struct top_model *m, struct top_grid *g, struct mono now)
 {
 	char text[96];
@@ -354,21 +366,20 @@ void top_layout(const struct top_model *m, struct top_grid *g, struct mono now)
 		top_list_hosts(m, g, TABLE_AT - 1, g->rows - AROUND + 1);
 	else
 		put_guests(m, g);
-	top_grid_put(g, g->rows - 1, 0, g->cols,
-		     m->page == TOP_PAGE_HOSTS
-			     ? "q quit  Tab guests  h help  Up Down scroll"
-			     : "q quit  Tab hosts  h help  < > sort  r reverse  Up Down choose",
-		     TOP_PLAIN);
+	put_keys(m, g);
 }
 
 size_t top_layout_rows(const struct top_model *m, const struct top_grid *g)
 {
-	int guests, detail;
+	int guests, detail, hosts = (g->rows - AROUND) / 2 - 2;
 
 	if (g->rows < TOP_ROWS_LEAST)
 		return 1;
 	divide(m, g->rows, &guests, &detail);
-	return m->page == TOP_PAGE_HOSTS ? (size_t)(g->rows - AROUND) / 2 : (size_t)guests;
+	/* Of the half of the hosts, the heads and how many more there are: no page skips a host. */
+	if (m->page == TOP_PAGE_HOSTS)
+		return hosts > 1 ? (size_t)hosts : 1;
+	return (size_t)guests;
 }
 
 int top_layout_batch(const struct top_model *m, struct top_grid *g, size_t cols, struct mono now)

@@ -8,7 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CELL_MAX = 256, COLUMNS_MAX = 12 };
+enum {
+	CELL_MAX = 256,
+	COLUMNS_MAX = 12,
+	TABLE_LEAST = 3, /* heads, a row, and how many more */
+};
 
 enum form { AS_IS, SECONDS }; /* SECONDS: of a figure in ms */
 
@@ -170,7 +174,10 @@ void top_list_hosts(const struct top_model *m, struct top_grid *g, int y, int ro
 		{ "DIFFERS", "differs", true, AS_IS },
 		{ 0 },
 	};
+	const json_t *lock_rows = json_object_get(m->locks, "locks");
+	size_t n = json_array_size(lock_rows);
 	const char *sentence = m->refused[TOP_HOSTS];
+	char text[64];
 	int used;
 
 	if (!m->hosts) {
@@ -179,10 +186,17 @@ void top_list_hosts(const struct top_model *m, struct top_grid *g, int y, int ro
 		return;
 	}
 	put_cluster(m, g, y);
-	/* Hosts get what locks leave, and at least half. */
-	used = (int)json_array_size(json_object_get(m->locks, "locks")) + 1;
-	used = used > (rows - 1) / 2 ? (rows - 1) / 2 : used;
+	/* Hosts get what locks leave, at least half. Without room for both, locks are counted. */
+	used = n < (size_t)(rows - 1) / 2 ? (int)n + 1 : (rows - 1) / 2;
+	if (rows - 1 < 2 * TABLE_LEAST)
+		used = n > 0;
 	used = put_list(g, y + 1, rows - 1 - used, json_object_get(m->hosts, "hosts"), hosts,
 			m->host_at);
-	put_list(g, y + 1 + used, rows - 1 - used, json_object_get(m->locks, "locks"), locks, 0);
+	if (rows - 1 >= 2 * TABLE_LEAST) {
+		put_list(g, y + 1 + used, rows - 1 - used, lock_rows, locks, 0);
+	} else if (n) {
+		snprintf(text, sizeof(text), "%zu lock%s: see resex lock-list", n,
+			 n == 1 ? "" : "s");
+		top_grid_put(g, y + 1 + used, 0, g->cols, text, TOP_PLAIN);
+	}
 }

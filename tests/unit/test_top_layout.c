@@ -80,7 +80,7 @@ RIG_TEST(guests__of_the_least_size__have_some_columns_and_why)
 		      "server       310.0       0.0 101.2\n"
 		      "bulk: capped at 25 %: it slows guest ser\n"
 		      "\n"
-		      "q quit  Tab hosts  h help  < > sort  r r\n");
+		      "q quit  Tab hosts  h help  < > sort\n");
 }
 
 RIG_TEST(guests__sorted_by_a_column_without_room__show_it_in_place_of_the_last)
@@ -217,11 +217,40 @@ RIG_TEST(hosts__of_80x16__have_locks_below_them)
 		"mail     unknown  -      -          -      -  -      -\n"
 		"\n\n\n\n\n"
 		"q quit  Tab guests  h help  Up Down scroll\n");
-	assert_shows(r, 8, 40,
-		     "cluster web\nHOST  STATE     AGE  GUESTS  SIMULATED\n"
-		     "and 3 more\nSERVICE  LOCK     OWNER  HOME   SINCE\nand 2 more\n");
+	top_model_key(&r->m, TOP_KEY_DOWN, 1);
+	assert_shows(r, 9, 80,
+		     "\nxen2  silent  3.9 s      12  no         null      no               "
+		     "2  no heartbe\nxen3  down        -       -  -          -         yes"
+		     "              -  no route\n2 locks: see resex lock-list\n");
+	assert_shows(r, 10, 80,
+		     "no heartbe\nxen3  down        -       -  -          -         yes            "
+		     "  -  no route\nSERVICE  LOCK     OWNER  HOME   SINCE    AGE  FENCE  "
+		     "DIFFERS\nshop     held     xen2   xen1  61.0 s  0.0 s  1.4    -\nmail ");
+}
+
+RIG_TEST(hosts__of_the_least_size__are_shown_one_by_one__and_locks_are_counted)
+{
+	struct rig *r = *state;
+
+	two(r);
+	top_model_key(&r->m, TOP_KEY_PAGE, 1);
+	reply(r, TOP_HOSTS, hosts_json);
+	reply(r, TOP_LOCKS, locks_json);
+	assert_screen(r, TOP_ROWS_LEAST, TOP_COLS_LEAST,
+		      "SIMULATED  resex top  2 guests  ioshares\n"
+		      "\n"
+		      "cluster web\n"
+		      "HOST  STATE     AGE  GUESTS  SIMULATED\n"
+		      "xen1  self    0.0 s       2  yes\n"
+		      "and 2 more\n"
+		      "2 locks: see resex lock-list\n"
+		      "q quit  Tab guests  h help\n");
 	top_model_key(&r->m, TOP_KEY_END, 1);
-	assert_shows(r, 8, 40, "xen3  down        -       -  -\n");
+	assert_shows(r, 8, 40, "xen3  down        -       -  -\n2 locks: ");
+	reply(r, TOP_LOCKS, "{'locks':[]}");
+	top_model_key(&r->m, TOP_KEY_HOME, 1);
+	assert_shows(r, 8, 40,
+		     "xen2  silent  3.9 s      12  no\nxen3  down        -       -  -\nq ");
 }
 
 RIG_TEST(hosts__without_a_cluster__are_the_sentence_of_resexd)
