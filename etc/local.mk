@@ -75,3 +75,10 @@ else
 EXTRA_DIST += etc/bash-completion/resex-auction
 endif
 dist_completion_DATA += etc/bash-completion/resex-cacheload
+
+# The folders that only this package has, from the innermost on. One that holds something else stays.
+uninstall-hook:
+	@for dir in $(policydir) $(cachedir) $(pkgdatadir) $(policyexampledir) $(twohostsdir) $(scenariodir) $(exampledir) \
+		$(docdir) $(dkmsheadersdir) $(dkmsdir)/include $(dkmsdir) $(resexincludedir); do \
+		rmdir "$(DESTDIR)$$dir" 2>/dev/null || :; \
+	done

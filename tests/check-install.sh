@@ -253,8 +253,15 @@ pages_are_whole_in_html() {
 	done
 }
 
+# A file that a user made stays, with its folder; folders of our own go when they are empty, others stay.
 nothing_is_left() {
-	make -s -C "$build" uninstall DESTDIR="$dest" >/dev/null && [ -z "$(installed)" ] || { installed; return 1; }
+	local mine=/usr/share/doc/resex/examples/mine
+	touch "$dest$mine"
+	make -s -C "$build" uninstall DESTDIR="$dest" >/dev/null && [ "$(installed)" = "$mine" ] || { installed; return 1; }
+	rm "$dest$mine"
+	make -s -C "$build" uninstall DESTDIR="$dest" >/dev/null || return
+	find "$dest" -name '*resex*'
+	[ -z "$(installed)$(find "$dest" -name '*resex*')" ] && [ -d "$dest/usr/share/man/man1" ] && [ -d "$dest/usr/include" ]
 }
 
 tmp=$(mktemp -d)

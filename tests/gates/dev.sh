@@ -26,6 +26,10 @@ refuses 'no configuration "nosuch": give one of .*asan' unit nosuch
 refuses 'unit takes a name, and --build or nothing' unit gcc --nosuch
 refuses 'kmod takes one version of Linux, or none' kmod 6.1 6.2
 refuses 'check takes no "nosuch"' check nosuch
+refuses '^dev: demo takes no "nosuch": see ./dev demo --help$' demo nosuch
+refuses '^dev: demo takes one of -j --test --wide: see ./dev demo --help$' demo -j --wide
+refuses '^dev: demo --hosts takes no "--wide": see ./dev demo --help$' demo --hosts --wide
+refuses '^dev: demo --cache takes no "nosuch": see ./dev demo --help$' demo --cache nosuch
 refuses 'there is no target nosuch: see ./dev fuzz --list' fuzz nosuch
 refuses 'there is no row nosuch: see ./dev model --list' model nosuch
 
