@@ -53,13 +53,31 @@ int client_address(struct client *c, struct sockaddr_un *a)
 	return RESEX_OK;
 }
 
+/* ". Your trial: resex -s SOCKET" if this user's resexd --hv sim listens (src/conf/trial.h); "". */
+static void name_trial(const struct client *c, char *out, size_t size)
+{
+	const char *run = getenv("XDG_RUNTIME_DIR");
+	char path[128];
+	struct stat st;
+
+	out[0] = 0;
+	if (run && *run == '/')
+		snprintf(path, sizeof(path), "%.100s/resex/resexd.sock", run);
+	else
+		snprintf(path, sizeof(path), "/tmp/resex-%u/resexd.sock", geteuid());
+	if (!strcmp(c->daemon, "resexd") && !stat(path, &st) && S_ISSOCK(st.st_mode) &&
+	    st.st_uid == geteuid())
+		snprintf(out, size, ". Your trial: resex -s %s", path);
+}
+
 /* systemd starts the one of the host; a trial, or a second one, has a socket elsewhere. */
 static int cannot_reach(struct client *c, int why)
 {
 	const char *remedy = "Start it with the configuration that has this socket";
-	char start[64];
+	char start[256], trial[192];
 
-	snprintf(start, sizeof(start), "Try: systemctl start %.32s", c->daemon);
+	name_trial(c, trial, sizeof(trial));
+	snprintf(start, sizeof(start), "Try: systemctl start %.32s%s", c->daemon, trial);
 	if (!strncmp(c->path, RESEX_RUNDIR "/", sizeof(RESEX_RUNDIR)) ||
 	    !strncmp(c->path, RESEX_RUNDIR "-", sizeof(RESEX_RUNDIR)))
 		remedy = start;

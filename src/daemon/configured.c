@@ -127,10 +127,17 @@ static int open_saved(const struct log *log, const struct daemon_conf *conf,
 	if (rc > 0)
 		log_msg(log, LOG_LVL_WARNING, "%s; its former copy %s.bak is used", e.text,
 			r->file);
-	if (rc >= 0)
+	if (rc >= 0 && !r->removed)
 		return RESEX_OK;
+	if (r->removed)
+		conf_error_set(
+			&e, RESEX_FAILURE,
+			"%s was removed, though resexd has set caps and did not stop cleanly: "
+			"no cap was restored",
+			r->file);
 	code = report_error(log, &e);
-	if (!r->foreign && (rc == -EINVAL || rc == -EFBIG) && !hv->sched->open(&s, hv_arg)) {
+	if (!r->foreign && (r->removed || rc == -EINVAL || rc == -EFBIG) &&
+	    !hv->sched->open(&s, hv_arg)) {
 		report_in_force(log, hv, s);
 		hv->sched->close(s);
 	}
@@ -210,11 +217,26 @@ static void block_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
+/* Caps are restored: what SIGQUIT is for comes now, a core. */
+static void end_by_quit(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGQUIT);
+	signal(SIGQUIT, SIG_DFL);
+	raise(SIGQUIT);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static int run_engine(const struct log *log, const struct daemon_conf *conf,
-		      const struct options *o, void *hv_arg, struct plugins *ps)
+		      const struct options *o, void *hv_arg, struct plugins *ps, int *sig)
 {
 	const struct engine_conf ec = { .conf = conf,
 					.file = o->config,
@@ -235,12 +257,14 @@ static int run_engine(const struct log *log, const struct daemon_conf *conf,
 		log_msg(log, LOG_LVL_INFO, "simulated host of %s: resex -s %s list", o->config,
 			conf->socket);
 	rc = engine_run(en);
+	*sig = engine_signal(en);
 	block_signals();
 	return engine_close(en) || rc ? RESEX_FAILURE : RESEX_OK;
 }
 
+/* *sig: the signal that ended it. */
 static int run_daemon(const struct log *log, const struct daemon_conf *conf,
-		      const struct options *o, void *hv_arg)
+		      const struct options *o, void *hv_arg, int *sig)
 {
 	struct conf_error e = { 0 };
 	struct plugins *ps;
@@ -248,7 +272,7 @@ static int run_daemon(const struct log *log, const struct daemon_conf *conf,
 
 	if (rc)
 		return report_error(log, &e);
-	rc = run_engine(log, conf, o, hv_arg, ps);
+	rc = run_engine(log, conf, o, hv_arg, ps, sig);
 	plugins_close(ps);
 	return rc;
 }
@@ -257,12 +281,14 @@ static int run_locked(const struct log *log, const struct daemon_conf *conf,
 		      const struct options *o, void *hv_arg)
 {
 	struct lockfiles locks;
-	int rc = lockfiles_acquire(log, conf, o->hv, &locks);
+	int rc = lockfiles_acquire(log, conf, o->hv, &locks), sig = 0;
 
 	if (!rc)
 		rc = o->mode == MODE_RESTORE ? restore_caps(log, conf, o->hv, hv_arg)
-					     : run_daemon(log, conf, o, hv_arg);
+					     : run_daemon(log, conf, o, hv_arg, &sig);
 	lockfiles_release(&locks); /* after the last cap was restored */
+	if (sig == SIGQUIT)
+		end_by_quit();
 	return rc;
 }
 

@@ -261,6 +261,11 @@ int engine_run(struct engine *e)
 	return !rc && e->c.guide && e->signalled ? -EINTR : rc;
 }
 
+int engine_signal(const struct engine *e)
+{
+	return e->signalled;
+}
+
 int engine_close(struct engine *e)
 {
 	int failed = 0;

@@ -56,11 +56,13 @@ struct engine_conf {
 /* 0 or -errno with err filled: one sentence for people, and the exit code. */
 int engine_open(struct engine **e, const struct engine_conf *c, struct conf_error *err);
 /*
- * Run until SIGTERM, SIGINT, the SIGHUP of a closed terminal, or until the guide stops
+ * Run until SIGTERM, SIGINT, SIGQUIT, the SIGHUP of a closed terminal, or until the guide stops
  * the run. Any other SIGHUP reads the configuration again. 0 or -errno; -EINTR if a
  * signal ended a run that has a guide.
  */
 int engine_run(struct engine *e);
+/* The signal that ended engine_run(); 0: none did. */
+int engine_signal(const struct engine *e);
 /* Stop the threads, restore all caps, free. The number of caps that could not be restored. */
 int engine_close(struct engine *e);
 

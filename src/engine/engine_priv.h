@@ -40,7 +40,7 @@ struct engine {
 	struct control *control;
 	struct event_base *base;
 	struct event *ev_work, *ev_handover, *ev_watch, *ev_second, *ev_term, *ev_int, *ev_hup;
-	struct event *ev_guide, *ev_cross;
+	struct event *ev_quit, *ev_usr1, *ev_usr2, *ev_guide, *ev_cross;
 	struct event *ev_cluster, *ev_cluster_due; /* NULL: this host is alone */
 	pthread_t sampler_thread, actor_thread;
 	struct daemon_conf *conf; /* what a reload read; NULL: c.conf is the caller's */
@@ -49,7 +49,7 @@ struct engine {
 	bool handover_ok, sampler_runs, actor_runs;
 	struct threads_alive alive_seen; /* at the last look for the watchdog */
 	uint64_t watchdog_us;
-	bool signalled;				     /* a signal ended the run */
+	int signalled;				     /* the signal that ended the run; 0: none */
 	struct mono work_due, second_due, cross_due; /* on a simulated clock */
 	struct mono signals_due;		     /* the same */
 };

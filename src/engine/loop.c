@@ -109,18 +109,31 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	work_on_guests(e);
 }
 
-static void stop_loop(struct engine *e, const char *why)
+static void stop_loop(struct engine *e, int sig, const char *why)
 {
 	log_msg(e->c.log, LOG_LVL_INFO, "%s: restoring caps and stopping", why);
 	notify_systemd("STOPPING=1");
-	e->signalled = true;
+	e->signalled = sig;
 	event_base_loopbreak(e->base);
 }
 
 static void on_signal(evutil_socket_t sig, short what, void *arg)
 {
 	(void)what;
-	stop_loop(arg, sig == SIGTERM ? "SIGTERM" : "SIGINT");
+	stop_loop(arg, (int)sig,
+		  sig == SIGTERM  ? "SIGTERM"
+		  : sig == SIGINT ? "SIGINT"
+				  : "SIGQUIT (a core is written afterwards)");
+}
+
+/* Their default would end resexd, and leave caps in force. */
+static void on_other_signal(evutil_socket_t sig, short what, void *arg)
+{
+	struct engine *e = arg;
+
+	(void)what;
+	log_msg(e->c.log, LOG_LVL_INFO, "%s: ignored; SIGHUP reads the configuration again",
+		sig == SIGUSR1 ? "SIGUSR1" : "SIGUSR2");
 }
 
 /* Has the process a controlling terminal? Its closing sends SIGHUP. */
@@ -164,9 +177,9 @@ static void on_hangup(evutil_socket_t sig, short what, void *arg)
 	 * unseen.
 	 */
 	if (e->terminal && !has_terminal())
-		stop_loop(e, "SIGHUP (the terminal was closed)");
+		stop_loop(e, SIGHUP, "SIGHUP (the terminal was closed)");
 	else if (!e->c.file)
-		stop_loop(e, "SIGHUP");
+		stop_loop(e, SIGHUP, "SIGHUP");
 	else
 		on_reload(-1, 0, e);
 }
@@ -197,6 +210,9 @@ void loop_add_signals(struct engine *e)
 {
 	event_add(e->ev_term, NULL);
 	event_add(e->ev_int, NULL);
+	event_add(e->ev_quit, NULL);
+	event_add(e->ev_usr1, NULL);
+	event_add(e->ev_usr2, NULL);
 	e->terminal = has_terminal();
 	if (loop_minds_hangup())
 		event_add(e->ev_hup, NULL);
@@ -220,12 +236,16 @@ int loop_open(struct engine *e)
 	e->ev_term = evsignal_new(e->base, SIGTERM, on_signal, e);
 	e->ev_int = evsignal_new(e->base, SIGINT, on_signal, e);
 	e->ev_hup = evsignal_new(e->base, SIGHUP, on_hangup, e);
+	e->ev_quit = evsignal_new(e->base, SIGQUIT, on_signal, e);
+	e->ev_usr1 = evsignal_new(e->base, SIGUSR1, on_other_signal, e);
+	e->ev_usr2 = evsignal_new(e->base, SIGUSR2, on_other_signal, e);
 	e->ev_guide = evtimer_new(e->base, on_guide, e);
 	e->ev_cross = evtimer_new(e->base, on_cross, e);
 	if (wfd >= 0)
 		e->ev_watch = event_new(e->base, wfd, EV_READ | EV_PERSIST, on_work, e);
 	if (!e->ev_work || !e->ev_handover || !e->ev_second || !e->ev_term || !e->ev_int ||
-	    !e->ev_hup || !e->ev_guide || !e->ev_cross || (wfd >= 0 && !e->ev_watch))
+	    !e->ev_hup || !e->ev_quit || !e->ev_usr1 || !e->ev_usr2 || !e->ev_guide ||
+	    !e->ev_cross || (wfd >= 0 && !e->ev_watch))
 		return -ENOMEM;
 	event_add(e->ev_handover, NULL);
 	event_add(e->ev_second, &second);
@@ -291,6 +311,9 @@ void loop_close(struct engine *e)
 	free_event(&e->ev_term);
 	free_event(&e->ev_int);
 	free_event(&e->ev_hup);
+	free_event(&e->ev_quit);
+	free_event(&e->ev_usr1);
+	free_event(&e->ev_usr2);
 	free_event(&e->ev_guide);
 	free_event(&e->ev_cross);
 	free_event(&e->ev_cluster);

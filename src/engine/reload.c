@@ -50,7 +50,9 @@ static void warn_of_changed_cluster(struct engine *e)
 	/*
 	 * Also when it cannot be read: better now than at the next start, after a reboot perhaps.
 	 */
-	if (rc && rc != -ENOMEM)
+	if (rc == -EBUSY)
+		log_msg(e->c.log, LOG_LVL_WARNING, "%s", err.text);
+	else if (rc && rc != -ENOMEM)
 		log_msg(e->c.log, LOG_LVL_WARNING, "%s; %s the former one is in force", err.text,
 			rc == -EPERM ? "until then"
 				     : "correct it before the next start; until then");

@@ -76,8 +76,8 @@ static bool is_stopped(struct engine *e, const sigset_t *stop, struct mono now)
 	if (mono_sub(now, e->signals_due) < 0)
 		return false;
 	e->signals_due = mono_add(now, SIGNALS_NS);
-	e->signalled = was_signalled(stop);
-	return e->signalled;
+	e->signalled = was_signalled(stop) ? SIGTERM : 0;
+	return e->signalled != 0;
 }
 
 void run_simulated(struct engine *e)

@@ -75,7 +75,7 @@ static void read_name(struct guests *gs, struct guest_entry *g)
 
 bool entry_alone(const struct guests *gs, const struct guest_entry *g)
 {
-	return g->conf.exempt || g->released || g->paused || gs->paused;
+	return g->conf.exempt || g->released || g->paused || gs->paused || gs->lost;
 }
 
 void entry_settings(const struct guests *gs, struct guest_entry *g)

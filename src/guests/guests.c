@@ -157,6 +157,13 @@ int guests_recover(struct guests *gs, int64_t wall_ns, struct conf_error *e)
 	if (rc)
 		return rc;
 	*e = (struct conf_error){ 0 };
+	if (gs->restore.removed) {
+		log_msg(gs->log, LOG_LVL_WARNING,
+			"%s was removed, though an earlier run has set caps and did not stop "
+			"cleanly",
+			gs->restore.file);
+		report_in_force(gs);
+	}
 	if (gs->observe)
 		report_left(gs);
 	if (gs->observe || (!gs->restore.entries && !gs->restore.gones))
@@ -377,6 +384,7 @@ void guests_second(struct guests *gs, struct mono now, int64_t wall_ns)
 			entry_second(gs, gs->guest[i], now, wall_ns);
 	unheard_second(gs, wall_ns);
 	owns_save(gs);
+	owns_check(gs);
 }
 
 int guests_restore(struct guests *gs)

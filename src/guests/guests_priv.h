@@ -159,6 +159,8 @@ struct guests {
 	bool publish_due, rescan_due;
 	bool save_due;	    /* an entry of restore changed that is not on disk */
 	int save_rc;	    /* why not; logged when it is new */
+	bool lost;	    /* the file is gone, and cannot be written: own caps are on no disk */
+	bool journal_lost;  /* caps.written is gone; logged once */
 	int list_rc;	    /* of the last list of domains; logged when it is new */
 	uint32_t unwatched; /* domains for which no slot was free; logged when they are more */
 	bool observe;
@@ -198,7 +200,7 @@ void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int
 int64_t entry_wait(const struct guests *gs, const struct guest_entry *g, struct mono now);
 /* Take its settings from resexd.json. */
 void entry_settings(const struct guests *gs, struct guest_entry *g);
-/* Is it left alone: exempt, released or paused? Then its own cap alone holds. */
+/* Is it left alone: exempt, released, paused, or lost? Then its own cap alone holds. */
 bool entry_alone(const struct guests *gs, const struct guest_entry *g);
 /* May a policy cap it? Not before its settings are known, which may forbid that. */
 static inline bool entry_cappable(const struct guest_entry *g)
@@ -219,6 +221,9 @@ void owns_not_written(struct guests *gs, int rc);
 void own_note(struct guests *gs, const struct guest_entry *g);
 /* Write the own caps of all that are saving at once: many guests come together at a boot. */
 void owns_save(struct guests *gs);
+
+/* Each second: are the files of own caps still there? If not, they are written again. */
+void owns_check(struct guests *gs);
 
 /* operator.c: compare the cap in force with the one that resexd set last. */
 void operator_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns);

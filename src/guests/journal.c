@@ -77,6 +77,7 @@ int journal_read(struct restore *r)
 		return rc;
 	}
 	same = same_boot(data, r->boot);
+	r->removed = false;
 	for (uint32_t i = 0; same && i < r->entries; i++)
 		r->entry[i].last.known = true;
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
@@ -84,6 +85,7 @@ int journal_read(struct restore *r)
 
 		memcpy(&w, data + HEADER_SIZE + i * sizeof(w), sizeof(w));
 		read_record(r, &w, same);
+		r->removed |= same && r->absent && w.domid && w.last & WRITTEN_ANY;
 	}
 	free(data);
 	return 0;
@@ -110,7 +112,7 @@ static int map_new(int fd, const char *boot, void **out)
 }
 
 /* The former file counts until the new one is whole. */
-int journal_open(struct written **w, const struct restore *r)
+int journal_open(struct written **w, struct restore *r)
 {
 	char path[128], fresh[136];
 	void *p = NULL;
@@ -131,8 +133,17 @@ int journal_open(struct written **w, const struct restore *r)
 			munmap(p, FILE_SIZE);
 		return rc;
 	}
+	kept_file_note(&r->journal_kept, path);
 	*w = (struct written *)((char *)p + HEADER_SIZE);
 	return 0;
+}
+
+bool journal_is_kept(const struct restore *r)
+{
+	char path[128];
+
+	file_of(r, path);
+	return kept_file_is_there(&r->journal_kept, path);
 }
 
 void journal_close(struct written *w)

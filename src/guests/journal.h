@@ -19,7 +19,9 @@
 int journal_read(struct restore *r);
 
 /* A new, empty file in place of the former one; *w: a record for each slot. 0 or -errno. */
-int journal_open(struct written **w, const struct restore *r);
+int journal_open(struct written **w, struct restore *r);
+/* Is it still there, as it was made? True, too, if none was. */
+bool journal_is_kept(const struct restore *r);
 void journal_close(struct written *w);
 int journal_remove(const struct restore *r);
 

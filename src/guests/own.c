@@ -198,10 +198,17 @@ void own_learn(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 
 void owns_not_written(struct guests *gs, int rc)
 {
-	if (rc && rc != gs->save_rc) /* saving is tried again each second */
-		log_msg(gs->log, LOG_LVL_ERROR, "%s cannot be written: %s: %s", gs->restore.file,
-			strerror(-rc), restore_remedy(rc));
+	bool lost = rc && !kept_file_is_there(&gs->restore.file_kept, gs->restore.file);
+
+	/* Saving is tried again each second. */
+	if (rc && (rc != gs->save_rc || (lost && !gs->lost)))
+		log_msg(gs->log, LOG_LVL_ERROR, "%s cannot be written: %s: %s%s", gs->restore.file,
+			strerror(-rc), restore_remedy(rc),
+			lost ? "; it was removed, so guests have their own caps until it can be"
+			     : "");
 	gs->save_rc = rc;
+	gs->publish_due |= lost != gs->lost;
+	gs->lost = lost;
 }
 
 /* 0: all own caps are on disk. */
@@ -273,6 +280,36 @@ void owns_save(struct guests *gs)
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
 		if (gs->guest[i] && gs->guest[i]->saving)
 			end_saving(gs, gs->guest[i], rc, journal_rc);
+}
+
+static void check_journal(struct guests *gs)
+{
+	if (journal_is_kept(&gs->restore))
+		return;
+	/* What the actor notes is on disk within a second. */
+	gs->save_due = true;
+	if (!gs->journal_lost)
+		log_msg(gs->log, LOG_LVL_WARNING,
+			"caps.written in %s was removed or replaced: start resexd again; if it "
+			"crashes before, the next start takes each cap in force for one of its own",
+			gs->restore.dir);
+	gs->journal_lost = true;
+}
+
+void owns_check(struct guests *gs)
+{
+	bool kept = kept_file_is_there(&gs->restore.file_kept, gs->restore.file);
+
+	if (gs->observe)
+		return;
+	check_journal(gs);
+	gs->save_due |= !kept;
+	owns_save(gs);
+	if (!kept && !gs->save_rc)
+		log_msg(gs->log, LOG_LVL_WARNING,
+			"%s was removed or replaced: it is written again, with the guests' own "
+			"caps",
+			gs->restore.file);
 }
 
 void own_changed(struct guests *gs, const struct guest_entry *g)

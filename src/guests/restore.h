@@ -17,6 +17,7 @@
 #include "src/hv/hv.h"
 #include "src/tick/written.h"
 #include "src/util/conf.h"
+#include "src/util/kept_file.h"
 
 enum {
 	RESTORE_GONE_MAX = 1024,
@@ -53,6 +54,9 @@ struct restore {
 	char boot[RESTORE_BOOT_MAX]; /* of the host; "": not known */
 	int64_t now_s;		     /* wall clock; the owner keeps it up to date */
 	bool foreign;		     /* the file is of another hypervisor */
+	bool absent;		     /* there was no file to be read, */
+	bool removed;		     /* though caps were set in this boot (restore_open) */
+	struct kept_file file_kept, journal_kept; /* as they were written last */
 	uint32_t entries, gones;
 	struct saved_cap entry[FLOW_GUESTS_MAX];
 	struct saved_cap gone[RESTORE_GONE_MAX]; /* of domains that are gone, the oldest first */
@@ -68,7 +72,8 @@ int restore_load(struct restore *r, const char *state_dir, const char *hv, struc
 /*
  * As restore_load, for this boot of the host: entries of another one are of domains that are gone.
  * Adds what the actor noted (journal.h). A damaged file: its former copy is read instead, if that
- * is good, and 1 is returned, with e filled for the file.
+ * is good, and 1 is returned, with e filled for the file. removed: there is no file, and the actor
+ * has noted caps in this boot: which were the guests' own is not known.
  */
 int restore_open(struct restore *r, const char *state_dir, const char *hv, const char *boot,
 		 int64_t now_s, struct conf_error *e);

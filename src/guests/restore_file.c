@@ -195,7 +195,8 @@ int restore_load(struct restore *r, const char *state_dir, const char *hv, struc
 	snprintf(r->file, sizeof(r->file), "%s/caps.json", state_dir);
 	snprintf(r->hv, sizeof(r->hv), "%s", hv);
 	rc = load(r, "", e);
-	return rc == -ENOENT ? 0 : rc;
+	r->absent = rc == -ENOENT;
+	return r->absent ? 0 : rc;
 }
 
 /* Without a file, an operator removed it, or there was nothing to keep: a copy does not count. */
@@ -212,6 +213,8 @@ int restore_open(struct restore *r, const char *state_dir, const char *hv, const
 	if (!rc)
 		*e = (struct conf_error){ 0 }; /* a missing file is not an error here */
 	r->now_s = now_s;
+	if (r->absent)
+		snprintf(r->boot, sizeof(r->boot), "%s", boot);
 	journal_read(r);
 	if (r->boot[0] && boot[0] && strcmp(r->boot, boot) != 0)
 		restore_other_boot(r);
@@ -325,6 +328,7 @@ int restore_save(struct restore *r)
 	if (!r->entries && !r->gones) {
 		snprintf(copy, sizeof(copy), "%s.bak", r->file);
 		unlink(copy);
+		r->file_kept.any = false;
 		return file_remove(r->file);
 	}
 	rc = caps_that_fit(r, &text);
@@ -333,5 +337,7 @@ int restore_save(struct restore *r)
 	keep_copy(r);
 	rc = file_save(r->file, text, strlen(text));
 	free(text);
+	if (!rc)
+		kept_file_note(&r->file_kept, r->file);
 	return rc;
 }

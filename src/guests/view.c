@@ -38,6 +38,13 @@ static struct check_view check_view(const struct checked *k)
 	return v;
 }
 
+static const char *cap_note_of(const struct guests *gs, const struct guest_entry *g)
+{
+	if (g->cappable && gs->lost)
+		return "caps.json was removed, and cannot be written: see the log of resexd";
+	return g->cappable && !g->name_known ? "its name is not known yet" : g->cap_note;
+}
+
 struct guest_view guest_view(const struct guests *gs, const struct guest_entry *g)
 {
 	return (struct guest_view){
@@ -47,8 +54,7 @@ struct guest_view guest_view(const struct guests *gs, const struct guest_entry *
 		.uuid = g->uuid,
 		.vcpus = g->vcpus,
 		.conf = &g->conf,
-		.cap_note = g->cappable && !g->name_known ? "its name is not known yet"
-							  : g->cap_note,
+		.cap_note = cap_note_of(gs, g),
 		.own = g->own,
 		.mon = g->mon,
 		.check = check_view(&g->check),
@@ -57,7 +63,7 @@ struct guest_view guest_view(const struct guests *gs, const struct guest_entry *
 		.released = g->released,
 		.paused = gs->paused || g->paused,
 		.alone = entry_alone(gs, g),
-		.cappable = entry_cappable(g),
+		.cappable = entry_cappable(g) && !gs->lost,
 		.agent_silent = g->agent_silent,
 		.forged = g->forged,
 	};

@@ -7,7 +7,7 @@ libutil_a_SOURCES = \
 	src/util/conf.c src/util/conf.h src/util/conf_parts.h \
 	src/util/conf_place.c src/util/conf_value.c \
 	src/util/conf_schema.c src/util/conf_schema.h \
-	src/util/file.c src/util/file.h \
+	src/util/file.c src/util/file.h src/util/kept_file.c src/util/kept_file.h \
 	src/util/guard.c src/util/guard.h src/util/guard_priv.h \
 	src/util/guard_open.c \
 	src/util/hist.c src/util/hist.h \

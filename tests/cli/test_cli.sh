@@ -90,6 +90,12 @@ for _ in $(seq 200); do [ ! -S "$dir/deaf" ] || break; sleep 0.05; done
 { "$dir/resex" -s "$dir/deaf" list >"$dir/deaf.out" 2>&1; echo $? >"$dir/deaf.code"; } &
 asked=$!
 
+mkdir -p "$dir/run/resex"
+ln -s "$dir/deaf" "$dir/run/resex/resexd.sock"
+fails 7 resex 'Try: systemctl start resexd. Your trial: resex -s .*/run/resex/resexd.sock$' \
+	env XDG_RUNTIME_DIR="$dir/run" "$dir/resex" -s /run/resex/none.sock list
+fails 7 resex 'Try: systemctl start resexd$' env XDG_RUNTIME_DIR="$dir" "$dir/resex" -s /run/resex/none.sock list
+
 config
 good 'resex --help names every verb' '^  why ' resex --help
 good 'resex --version' '^resex [0-9]' resex --version
@@ -563,7 +569,24 @@ that 'the log says what happens' grep -q 'SIGTERM: restoring caps and stopping' 
 
 start
 that 'bulk is capped' bulk_capped
+rm "$dir/state/caps.json"
+that 'a file of caps that was removed is written again' until_says 'caps.json was removed or replaced: it is written again' cat "$dir/log"
+that 'and is there' grep -q '"cap": 0' "$dir/state/caps.json"
+mkdir "$dir/state/caps.json.new"
+rm "$dir/state/caps.json"
+that 'while it cannot be written, guests have their own caps' until_says '^bulk +2 +- .* uncappable ' resex cap-list
+good 'why says so' '^bulk: not cappable: caps.json was removed, and cannot be written' resex why bulk
+that 'so does the log' grep -q 'caps.json cannot be written: .*: mend its folder; it was removed, so guests' "$dir/log"
+rmdir "$dir/state/caps.json.new"
+that 'bulk is capped again' until_says '^bulk +2 +[0-9]+% .* managed ' resex cap-list
 stop KILL 137
+mv "$dir/state/caps.json" "$dir/kept"
+run '--restore-caps without the file' resexd --restore-caps
+[ "$code" -eq 1 ] || bad "exit status $code, not 1"
+for pattern in 'domain 2: cap 0 is in force' 'caps.json was removed, though resexd has set caps'; do
+	grep -q "$pattern" "$dir/err" || bad "no $pattern in its errors"
+done
+mv "$dir/kept" "$dir/state/caps.json"
 that 'saved caps outlive a kill' test -s "$dir/state/caps.json"
 good '--restore-caps after a kill' '2 caps restored' resexd --restore-caps
 that 'saved caps are gone then' grep -q '"guests": \[\]' "$dir/state/caps.json"
@@ -574,6 +597,19 @@ stop KILL 137
 start # over the socket and the caps the killed one left
 that 'the next start restores them' grep -q 'did not stop cleanly: 2 caps restored, 0 failed' "$dir/log"
 stop INT 0
+
+ulimit -c 0 # no core is kept
+start
+that 'bulk is capped' bulk_capped
+kill -USR1 "$daemon"
+kill -USR2 "$daemon"
+kill -PIPE "$daemon"
+that 'SIGUSR2 is ignored' until_says 'SIGUSR2: ignored' cat "$dir/log"
+that 'so is SIGUSR1' grep -q 'SIGUSR1: ignored' "$dir/log"
+good 'and SIGPIPE' '^bulk ' resex list
+stop QUIT 131
+that 'SIGQUIT restores caps first' grep -q '"guests": \[\]' "$dir/state/caps.json"
+that 'and says so' grep -q 'SIGQUIT (a core is written afterwards): restoring caps and stopping' "$dir/log"
 
 # --- the configuration, read again --------------------------------------------------------
 

@@ -92,11 +92,13 @@ TEST(remedy__of_a_disk_that_takes_nothing__is_one_that_helps)
  *	create ID CAP [UUID], unrun ID, run ID, shutdown ID (its slot becomes free), destroy ID
  *	ours ID PERCENT: the actor sets it; xl ID PERCENT; weight ID N
  *	stop; kill, start (both, with the same or another boot B: boot B)
- *	cut FILE BYTES; remove FILE; block FILE (nothing can be written there), free FILE
+ *	cut FILE BYTES; remove FILE; replace FILE (by rubbish)
+ *	block FILE (nothing can be written there), free FILE
  *	observe; pass DAYS; settle
  *
  *	percent ID P, own ID P, kept ID P (on disk), own-weight ID W, cappable ID, uncappable ID
- *	logged TEXT, events KIND N, gone N, there FILE, not-there FILE, recover ERRNO
+ *	alone ID: its own cap is to be set; logged TEXT, not-logged TEXT, events KIND N, gone N
+ *	there FILE, not-there FILE, recover ERRNO
  */
 static const struct row {
 	const char *name, *steps;
@@ -206,7 +208,37 @@ static const struct row {
 	  "settle -> own 4 45, cappable 4; xl 4 80, settle -> own 4 80" },
 	{ "the file was removed: its former copy does not count",
 	  "create 4 80, settle, create 5 70 8, settle, ours 4 45, kill, remove caps.json, start,"
-	  "settle -> own 4 45" },
+	  "settle -> own 4 45, logged caps.json was removed,"
+	  "logged though an earlier run has set caps,"
+	  "logged guest guest-4: cap 45 is in force" },
+	{ "the file was removed, and no cap was set: nothing is said",
+	  "create 4 80, settle, kill, remove caps.json, start, settle -> own 4 80,"
+	  "not-logged was removed" },
+	{ "the file was removed, and the host booted since: nothing is said",
+	  "create 4 80, settle, ours 4 45, kill, remove caps.json, destroy 4, boot, start, settle "
+	  "-> not-logged was removed" },
+	{ "the file is removed under resexd: it is written again",
+	  "create 4 80, settle, ours 4 45, remove caps.json, settle -> kept 4 80, cappable 4,"
+	  "logged caps.json was removed or replaced: it is written again; kill, start ->"
+	  "percent 4 80; settle -> own 4 80" },
+	{ "it is replaced under resexd: it is written again",
+	  "create 4 80, settle, ours 4 45, replace caps.json, settle -> kept 4 80,"
+	  "logged caps.json was removed or replaced: it is written again" },
+	{ "nothing was removed: nothing is said",
+	  "create 4 80, settle, ours 4 45, kill, start, settle -> not-logged was removed" },
+	{ "it is removed and cannot be written: own caps until it can",
+	  "create 4 80, settle, ours 4 45, remove caps.json, block caps.json.new, settle ->"
+	  "alone 4, logged so guests have their own caps until it can be;"
+	  "free caps.json.new, settle -> cappable 4, kept 4 80" },
+	{ "it cannot be written, and is there: caps stay",
+	  "create 4 80, settle, ours 4 45, block caps.json.new, xl 4 60, settle -> cappable 4,"
+	  "logged caps.json cannot be written, not-logged it was removed" },
+	{ "it cannot be written, and is then removed: own caps, and that is said",
+	  "create 4 80, settle, ours 4 45, block caps.json.new, xl 4 60, settle, remove caps.json,"
+	  "settle -> alone 4, logged so guests have their own caps until it can be" },
+	{ "the journal is removed under resexd: what it had is saved",
+	  "create 4 80, settle, remove caps.written, settle, ours 4 45, settle, kill, destroy 4,"
+	  "create 5 45, start, settle -> percent 5 80, logged caps.written in" },
 	{ "the journal cannot be made: not cappable until it can",
 	  "block caps.written.new, create 4 80, settle -> uncappable 4; settle, free "
 	  "caps.written.new,"
@@ -306,12 +338,24 @@ static bool domain_step(struct guests_rig *g, const struct step *s, uint32_t id)
 	return true;
 }
 
+/* Another file of that name, while the former one is still there: it has another inode. */
+static void replace_file(struct tmpdir *dir, const char *name)
+{
+	char other[sizeof(dir->at)];
+
+	tmp_write(dir, "other", "{");
+	strcpy(other, tmp_at(dir, "other"));
+	assert_int_equal(rename(other, tmp_at(dir, name)), 0);
+}
+
 static bool file_step(struct guests_rig *g, const struct step *s)
 {
 	if (step_is(s, "cut"))
 		assert_int_equal(truncate(tmp_at(&g->dir, s->word), (off_t)s->n[0]), 0);
 	else if (step_is(s, "remove"))
 		assert_int_equal(unlink(tmp_at(&g->dir, s->word)), 0);
+	else if (step_is(s, "replace"))
+		replace_file(&g->dir, s->word);
 	else if (step_is(s, "block"))
 		assert_int_equal(mkdir(tmp_at(&g->dir, s->word), 0700), 0);
 	else if (step_is(s, "free"))
@@ -380,6 +424,8 @@ static void check(void *rig, const struct step *s)
 		expect(s, cap_to_percent(rig_guest(g, who)->own.cap), n);
 	else if (step_is(s, "logged"))
 		step_holds(s, strstr(tmp_read(&g->dir, "log", text, sizeof(text)), s->rest));
+	else if (step_is(s, "not-logged"))
+		step_holds(s, !strstr(tmp_read(&g->dir, "log", text, sizeof(text)), s->rest));
 	else if (step_is(s, "kept"))
 		expect(s, own_on_disk(g, id), n);
 	else if (step_is(s, "own-weight"))
@@ -388,6 +434,9 @@ static void check(void *rig, const struct step *s)
 		expect(s, cap_to_percent(rig_in_set(g, id)->own), n);
 	else if (step_is(s, "cappable"))
 		step_holds(s, rig_in_set(g, id)->flags & POLICY_CAPPABLE);
+	else if (step_is(s, "alone"))
+		step_holds(s, rig_in_set(g, id)->flags == (POLICY_CAPPABLE | POLICY_EXEMPT) &&
+				      !guest_view(g->gs, rig_guest(g, who)).cappable);
 	else if (step_is(s, "uncappable"))
 		step_holds(s, !rig_in_set(g, id)->flags && rig_guest(g, who)->cap_note[0]);
 	else if (step_is(s, "events"))
