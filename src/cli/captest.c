@@ -6,9 +6,12 @@
 #include "src/cli/captest.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +25,7 @@
 #define MEASURE_NS (2 * NS_PER_S)
 #define PATIENCE_S 10 /* for figures, and for a cap that comes into force, or is no more */
 
-enum { UUID_TEXT = 40, NAME_TEXT = 72 };
+enum { UUID_TEXT = 40, NAME_TEXT = 72, STATE_TEXT = 16 };
 
 struct captest {
 	struct cli *c;
@@ -33,12 +36,15 @@ struct captest {
 	bool interrupted;
 	json_int_t max_cap;    /* in force before; 0: none */
 	struct doctor_cap try; /* cap 0: not chosen yet */
+	bool is_set;	       /* as max_cap, or was asked to be, */
+	bool in_force;	       /* and Xen has it */
 };
 
 /* CPU time that the guest had used at a time of resexd's clock. */
 struct reading {
-	json_int_t at_ns, cpu_ns;
+	json_int_t at_ns, cpu_ns, max_cap;
 	bool capped; /* by try.cap, or a lower one */
+	char state[STATE_TEXT];
 };
 
 static int fail(struct captest *t, int code, const char *what)
@@ -77,6 +83,7 @@ static int set_max_cap(struct captest *t, json_int_t percent)
 
 static int read_guest(struct captest *t, struct reading *out)
 {
+	const char *state;
 	json_t *r = NULL, *cap;
 	int rc = call(t, "guest-show", NULL, &r);
 
@@ -86,10 +93,34 @@ static int read_guest(struct captest *t, struct reading *out)
 	*out = (struct reading){
 		.at_ns = json_integer_value(json_object_get(r, "sampled_ns")),
 		.cpu_ns = json_integer_value(json_object_get(r, "cpu_ns")),
+		.max_cap = json_integer_value(json_object_get(r, "max_cap")),
 		.capped = json_is_integer(cap) && json_integer_value(cap) <= t->try.cap,
 	};
+	state = json_string_value(json_object_get(r, "state"));
+	snprintf(out->state, sizeof(out->state), "%s", state ? state : "");
 	json_decref(r);
 	return RESEX_OK;
+}
+
+/* What others do to the guest meanwhile: the figures would then say nothing of the cap. */
+static int still_alone(struct captest *t, const struct reading *now)
+{
+	json_int_t wanted = t->is_set ? t->try.cap : t->max_cap;
+	char text[160];
+
+	if (now->max_cap != wanted)
+		snprintf(text, sizeof(text),
+			 "its max_cap was changed to %lld during the test, which says nothing: it "
+			 "stays so; try again",
+			 (long long)now->max_cap);
+	else if (t->in_force && !now->capped)
+		snprintf(text, sizeof(text),
+			 "the cap of the test was taken away during the test, which says nothing: "
+			 "its state is %s now; try again",
+			 now->state);
+	else
+		return RESEX_OK;
+	return fail(t, RESEX_FAILURE, text);
 }
 
 static int interrupted(struct captest *t)
@@ -104,6 +135,8 @@ static int read_until(struct captest *t, json_int_t at_ns, bool capped, struct r
 
 	for (int64_t waited = 0; waited < PATIENCE_S * NS_PER_S; waited += POLL_NS) {
 		rc = read_guest(t, out);
+		if (!rc)
+			rc = still_alone(t, out);
 		if (rc || (out->at_ns && out->at_ns >= at_ns && (!capped || out->capped)))
 			return rc;
 		pause_ns(t, POLL_NS);
@@ -209,9 +242,14 @@ static int measure_capped(struct captest *t)
 	struct reading now = { 0 };
 	int rc;
 
+	rc = read_until(t, 0, false, &now); /* max_cap is as it was */
+	if (rc)
+		return rc;
+	t->is_set = true; /* also if resexd does not answer */
 	rc = set_max_cap(t, t->try.cap);
 	if (!rc)
 		rc = read_until(t, 0, true, &now);
+	t->in_force = !rc;
 	if (!rc)
 		rc = read_until(t, now.at_ns + SETTLE_NS, true, &now);
 	return rc ? rc : measure(t, &t->try.during);
@@ -313,10 +351,57 @@ static int run_with_cap(struct captest *t)
 	block = t->signals;
 	sigaddset(&block, SIGTSTP); /* stopped at the keyboard, it could not take the cap back */
 	sigprocmask(SIG_BLOCK, &block, &old);
-	rc = take_back(t, measure_capped(t));
+	rc = measure_capped(t);
+	if (t->is_set)
+		rc = take_back(t, rc);
 	/* One that came late must not end the program before it has told. */
 	pause_ns(t, 0);
 	sigprocmask(SIG_SETMASK, &old, NULL);
+	return rc;
+}
+
+/*
+ * Two tests of a host at once would take each other's cap for the guest's own. The folder of the
+ * socket is what they have in common. The lock ends with the process. -1: another one has it; a
+ * folder that cannot be opened is not locked.
+ */
+static int lock_host(const struct client *c, int *fd)
+{
+	char dir[PATH_MAX];
+	char *slash;
+
+	snprintf(dir, sizeof(dir), "%s", c->path);
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[slash == dir] = 0;
+	*fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *fd >= 0 && flock(*fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK ? -1 : 0;
+}
+
+static int run_alone(struct captest *t, json_t *findings,
+		     void (*say)(const struct cli *c, const char *text))
+{
+	json_int_t min_cap = 0, cap = 0;
+	int rc = look_at_guest(t, &min_cap, &cap);
+
+	if (!rc)
+		rc = look_at_daemon(t);
+	if (!rc)
+		rc = ask_first(t);
+	if (rc)
+		return rc;
+	t->try.guest = t->name;
+	say(t->c, "measuring the guest as it is, for 2 s");
+	rc = measure(t, &t->try.before);
+	if (!rc)
+		t->try.cap = doctor_cap_choose(t->name, t->try.before, (uint32_t)min_cap,
+					       (uint32_t)cap, findings);
+	if (rc || !t->try.cap)
+		return rc;
+	say(t->c, "measuring it under a cap, for 2 s");
+	rc = run_with_cap(t);
+	if (!rc)
+		doctor_cap_judge(&t->try, findings);
 	return rc;
 }
 
@@ -324,29 +409,18 @@ int captest_run(struct cli *c, const char *guest, json_t *findings,
 		void (*say)(const struct cli *c, const char *text))
 {
 	struct captest t = { .c = c, .guest = guest };
-	json_int_t min_cap = 0, cap = 0;
-	int rc;
+	int rc, fd;
 
 	sigemptyset(&t.signals); /* until the cap is set, they end the program as ever */
 	snprintf(t.name, sizeof(t.name), "%s", guest);
-	rc = look_at_guest(&t, &min_cap, &cap);
-	if (!rc)
-		rc = look_at_daemon(&t);
-	if (!rc)
-		rc = ask_first(&t);
-	if (rc)
-		return rc;
-	t.try.guest = t.name;
-	say(c, "measuring the guest as it is, for 2 s");
-	rc = measure(&t, &t.try.before);
-	if (!rc)
-		t.try.cap = doctor_cap_choose(t.name, t.try.before, (uint32_t)min_cap,
-					      (uint32_t)cap, findings);
-	if (rc || !t.try.cap)
-		return rc;
-	say(c, "measuring it under a cap, for 2 s");
-	rc = run_with_cap(&t);
-	if (!rc)
-		doctor_cap_judge(&t.try, findings);
+	if (lock_host(&c->client, &fd))
+		rc = fail(
+			&t, RESEX_BUSY,
+			"another cap test runs on this host: try again when it has ended, in some "
+			"5 s");
+	else
+		rc = run_alone(&t, findings, say);
+	if (fd >= 0)
+		close(fd);
 	return rc;
 }

@@ -420,12 +420,37 @@ def interrupted(h):
         out, err = p.communicate(timeout=WAIT_S)
         check(p.returncode == 1 and not out and "the test was interrupted" in err and is_back(h, "server"),
               "interrupted by %s" % number.name, p.returncode, out, err, h.cap("server"))
+
+
+def disturbed(h):
+    """What others do meanwhile is said, and stays."""
+    def says(text, p):
+        out, err = p.communicate(timeout=WAIT_S)
+        check(p.returncode == 1 and not out and text in err and err.count("\n") == 1, "disturbed: " + text, p.returncode, out,
+              err)
+
     # Another operator's cap, set meanwhile, is left.
     p = cap_test_begins(h, "server")
     h.resex("guest-set", "server", "max_cap=33")
-    out, err = p.communicate(timeout=WAIT_S)
-    check(h.cap("server")[1] == 33, "a cap that someone else sets meanwhile stays", h.cap("server"), out, err)
+    says("its max_cap was changed to 33 during the test", p)
+    check(h.cap("server")[1] == 33, "a cap that someone else sets meanwhile stays", h.cap("server"))
     h.resex("guest-set", "server", "max_cap=0")
+    p = cap_test_begins(h, "server")
+    h.signal(signal.SIGHUP)
+    says("its max_cap was changed to 0 during the test", p)
+    check(is_back(h, "server"), "after a reload nothing is left of it", h.cap("server"))
+    p = cap_test_begins(h, "server")
+    h.resex("pause", "server")
+    says("taken away during the test, which says nothing: its state is observed now", p)
+    h.resex("resume", "server")
+    check(is_back(h, "server"), "after a pause nothing is left of it", h.cap("server"))
+    # A second test would take the cap of the first one for the guest's own.
+    p = cap_test_begins(h, "server")
+    code, findings, err = h.doctor("--cap-test", "server", "--yes")
+    check(code == 13 and not findings and "another cap test runs on this host: try again" in err, "two at once", code, findings,
+          err)
+    out, err = p.communicate(timeout=WAIT_S)
+    check(p.returncode == 0 and is_back(h, "server"), "the first one goes on", p.returncode, out, err, h.cap("server"))
 
 
 def dies(h):
@@ -461,6 +486,7 @@ def main():
         capped(h)
         answered(h)
         interrupted(h)
+        disturbed(h)
         late(h)
         stopped(h)
         dies(h)
