@@ -448,10 +448,21 @@ static struct hostset present(const struct cluster *c, struct mono now)
 int cluster_read_again(const struct cluster *c, struct mono now, struct cluster_conf **out,
 		       struct cluster_changes *ch, struct conf_error *e)
 {
-	struct cluster_conf *conf = calloc(1, sizeof(*conf));
 	const struct hostset there = present(c, now);
+	struct cluster_conf *conf;
 	int rc;
 
+	/* To compare with the settings in force would say nothing of what comes into force. */
+	if (c->reload && mail_result(&c->x->mail, c->reloading) == -EINPROGRESS) {
+		conf_error_set(
+			e, RESEX_BUSY,
+			"%s: as it was read before, it is not in force yet: that waits for the "
+			"end of a move or a lock-break. The settings before are in force until "
+			"then; then run resex cluster-reload again",
+			c->file);
+		return -EBUSY;
+	}
+	conf = calloc(1, sizeof(*conf));
 	if (!conf)
 		return -ENOMEM;
 	rc = cluster_change_load(c->conf, conf, c->file, c->hostname, &there, ch, e);

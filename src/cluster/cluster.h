@@ -330,8 +330,9 @@ int cluster_result(const struct cluster *c, uint64_t ticket);
 /*
  * Read the cluster_file of the start again, and find out what changes: 0 with *conf, which free()
  * frees, and *ch; -EPERM: the change is refused while the cluster runs, or while HAProxy of this
- * host sends requests that nobody would watch; or another error of cluster_change_load, with e
- * filled. Nothing comes into force.
+ * host sends requests that nobody would watch; -EBUSY: what was read before is not in force yet, so
+ * there is nothing to compare with; or another error of cluster_change_load, with e filled. Nothing
+ * comes into force.
  */
 int cluster_read_again(const struct cluster *c, struct mono now, struct cluster_conf **conf,
 		       struct cluster_changes *ch, struct conf_error *e);

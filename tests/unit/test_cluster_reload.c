@@ -155,12 +155,19 @@ TEST(reload__during_a_break__waits_for_its_end)
 	struct sites *s = three();
 	struct cluster *c = s->at[2].c;
 	uint64_t broken, second, third, reloaded;
+	struct cluster_conf *again = NULL;
+	struct cluster_changes ch = { 0 };
+	struct conf_error e = { 0 };
 
 	take_lock(s, 1);
 	site_until(s, region_word_id(site_lock(s, 2, WEB_AT).word) == 3);
 	assert_int_equal(cluster_break(c, WEB_AT, true, &broken), 0);
 	assert_int_equal(site_reload(s, 2, 3, SITE_TIMES, DB ", " SERVICES, &reloaded), 0);
 	assert_int_equal(site_reload(s, 2, 3, SITE_TIMES, SERVICES, &third), -EBUSY);
+	/* The file as it was when it was read first: it differs from what comes into force. */
+	assert_int_equal(cluster_read_again(c, s->now, &again, &ch, &e), -EBUSY);
+	assert_int_equal(e.exit, RESEX_BUSY);
+	assert_non_null(strstr(e.text, "as it was read before, it is not in force yet"));
 	/* By the index of now, which is another service's afterwards. */
 	assert_int_equal(cluster_break(c, MAIL_AT, true, &second), 0);
 	s->at[2].due = s->now;
