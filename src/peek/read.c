@@ -12,7 +12,8 @@
 
 #include "src/peek/peek.h"
 
-enum { TRIES = 8 }; /* of a READ whose record was being written each time */
+enum { TRIES = 8 };		  /* of a READ whose record was being written each time */
+#define EMPTY_NS (50 * NS_PER_MS) /* until a record is read again that was not written yet */
 
 void peek_begin(struct peek_host *h, const struct cluster_host *conf)
 {
@@ -175,6 +176,13 @@ static void read_done(struct peek_host *h, const void *data, struct mono now)
 
 	if (rc == -EINPROGRESS)
 		return;
+	/* A resexd that has just been started: its first record comes when its guests are known. */
+	if (rc == -ENOMSG) {
+		snprintf(h->note, sizeof(h->note),
+			 "its region holds nothing yet: it was started just now; try again");
+		h->due = mono_add(now, EMPTY_NS);
+		return;
+	}
 	/* Torn: its owner was writing. A record is written in far less than a round trip. */
 	if (rc == -EAGAIN && ++h->tries < TRIES)
 		return;
@@ -183,6 +191,7 @@ static void read_done(struct peek_host *h, const void *data, struct mono now)
 		return;
 	}
 	h->tries = 0;
+	h->note[0] = '\0';
 	if (++h->at == h->reads)
 		next_stage(h);
 }
@@ -240,10 +249,11 @@ struct mono peek_step(struct peek_host *h, struct transport *t, const struct pee
 			h->stage = PEEK_DONE;
 			return never;
 		}
-		if (mono_sub(now, h->due) < 0)
-			return h->due;
-		h->due = mono_add(now, pace->beat_ns);
 	}
+	if (mono_sub(now, h->due) < 0)
+		return h->due;
+	if (h->stage == PEEK_BEAT || h->stage == PEEK_LOADS_AGAIN)
+		h->due = mono_add(now, pace->beat_ns);
 	op.part = h->read[h->at].part; /* the directory has the transport's numbers */
 	op.offset = h->read[h->at].offset;
 	op.len = h->read[h->at].len;
