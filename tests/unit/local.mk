@@ -336,11 +336,11 @@ tests_unit_test_scan_SOURCES = tests/unit/test_scan.c $(FAKE_RING) $(FAKE_GUEST)
 tests_unit_test_scan_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_SOURCES = tests/unit/test_guest.c $(FAKE_GUEST) $(FAKE_RING) \
 	tests/unit/guest_rig.h
-tests_unit_test_ring_mlx4_SOURCES = tests/unit/test_ring_mlx4.c tests/unit/ring_mlx4_rig.h
+tests_unit_test_ring_mlx4_SOURCES = tests/unit/test_ring_mlx4.c tests/unit/ring_mlx_both.h tests/unit/ring_mlx_rig.h tests/unit/ring_mlx4_rig.h
 tests_unit_test_ring_mlx4_LDADD = $(IBMON_LIBS)
-tests_unit_test_ring_mlx4_cq_SOURCES = tests/unit/test_ring_mlx4_cq.c tests/unit/ring_mlx4_rig.h
+tests_unit_test_ring_mlx4_cq_SOURCES = tests/unit/test_ring_mlx4_cq.c tests/unit/ring_mlx_rig.h tests/unit/ring_mlx4_rig.h
 tests_unit_test_ring_mlx4_cq_LDADD = $(IBMON_LIBS)
-tests_unit_test_ring_mlx5_SOURCES = tests/unit/test_ring_mlx5.c
+tests_unit_test_ring_mlx5_SOURCES = tests/unit/test_ring_mlx5.c tests/unit/ring_mlx_both.h tests/unit/ring_mlx_rig.h tests/unit/ring_mlx5_rig.h
 tests_unit_test_ring_mlx5_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_doorbell_SOURCES = tests/unit/test_guest_doorbell.c $(FAKE_GUEST) $(FAKE_RING) \
 	tests/unit/guest_rig.h
