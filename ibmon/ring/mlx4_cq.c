@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * mlx4_cq: entries of completion queues of ConnectX-2 and ConnectX-3: what they say. mlx_cq.c walks
- * them.
+ * mlx4_cq: entries of completion queues of ConnectX-2 and ConnectX-3: what they say.
+ * mlx_cq_sample.h walks them.
  *
  * Of an entry, the last 8 bytes are read at once, and then the queue pair. Its byte count is not
  * valid for requests that send.
@@ -10,13 +10,13 @@
  * owner bit of zeroes is that of the first lap: such an entry has no queue pair.
  */
 #include "ibmon/ring/mlx4.h"
-#include "ibmon/ring/mlx_cq.h"
+#include "ibmon/ring/mlx_cq_sample.h"
 #include "resex/guest_abi.h"
 #include "src/util/seqread.h"
 
 static_assert((int)RING_MLX4_DB_POLLED == MLX_CQ_DB_POLLED &&
 		      RING_MLX4_CQE - RING_MLX4_CQE_TAIL == MLX_CQE_TAIL,
-	      "mlx_cq.c reads them");
+	      "mlx_cq_sample.h reads them");
 
 enum {
 	QPN_MASK = 0xffffff,
@@ -70,7 +70,7 @@ static void read_entry(const volatile uint8_t *tail, struct mlx_cqe *e)
 	};
 }
 
-static uint32_t walk(const struct mlx_cq_ring *r, uint32_t max, struct mlx_cqe *after)
+static uint32_t mlx_cq_walk(const struct mlx_cq_ring *r, uint32_t max, struct mlx_cqe *after)
 {
 	uint32_t next = r->q->next, n = 0, qpn = 0, index = 0;
 
@@ -95,10 +95,10 @@ static int cq_sample(const struct ring_desc *d, const struct ring_mem *m, void *
 		     const struct ring_peers *peers, int64_t elapsed_ns, struct sample *out,
 		     enum ring_fault *fault, uint32_t *qpn)
 {
-	const struct mlx_cq_ring r = mlx_cq_ring(d, m, state, peers, out, qpn);
+	const struct mlx_cq_ring r = { d, m, (struct mlx_cq *)state, peers, out, qpn };
 
 	(void)elapsed_ns;
-	return mlx_cq_sample(&r, walk, fault);
+	return mlx_cq_sample(&r, fault);
 }
 
 static int cq_open(const struct ring_desc *d, const struct ring_mem *m, void *state)

@@ -3,7 +3,8 @@
  * mlx_cq: what completion queues of mlx4 and mlx5 have in common: how they are walked. Private.
  *
  *	mlx4_cq.c, mlx5_cq.c	what an entry says, in the form of each layout
- *	mlx_cq.c		which entries are new, and which were lost
+ *	mlx_cq_sample.h		which entries are new, and which were lost
+ *	mlx_cq.c		the other functions of struct ring_ops
  */
 #ifndef RESEX_IBMON_RING_MLX_CQ_H
 #define RESEX_IBMON_RING_MLX_CQ_H
@@ -14,7 +15,9 @@
 
 enum {
 	MLX_CQ_DB_POLLED = 0, /* word of the doorbell record: entries polled, modulo 2^24 */
-	MLX_CQE_TAIL = 8,     /* the last bytes of an entry, with its owner bit */
+	MLX_CQ_INDEX_MASK = 0xffffff,
+	MLX_CQ_BEHIND = 0x800000,
+	MLX_CQE_TAIL = 8, /* the last bytes of an entry, with its owner bit */
 };
 
 enum mlx_cqe_kind {
@@ -56,31 +59,12 @@ struct mlx_cq_ring {
 	uint32_t *qpn;
 };
 
-static inline struct mlx_cq_ring mlx_cq_ring(const struct ring_desc *d, const struct ring_mem *m,
-					     void *state, const struct ring_peers *peers,
-					     struct sample *out, uint32_t *qpn)
-{
-	return (struct mlx_cq_ring){ d, m, (struct mlx_cq *)state, peers, out, qpn };
-}
-
 static inline const volatile uint8_t *mlx_cq_tail(const struct ring_desc *d,
 						  const struct ring_mem *m, uint32_t n)
 {
 	return m->base + (size_t)(n & (d->entries - 1)) * d->elem_size + d->elem_size -
 	       MLX_CQE_TAIL;
 }
-
-/*
- * Of a layout: take the entries from next on that are successes of sends of one queue pair, as most
- * are, at most max, with mlx_cq_take_run(); then read the entry after them. How many were taken.
- */
-typedef uint32_t mlx_cq_walk_fn(const struct mlx_cq_ring *r, uint32_t max, struct mlx_cqe *after);
-
-/* Take n entries: the queue pair is told of the newest, which says all of the others. */
-void mlx_cq_take_run(const struct mlx_cq_ring *r, uint32_t n, uint32_t qpn, uint32_t counter);
-
-/* sample() of struct ring_ops, with the walk of the layout. */
-int mlx_cq_sample(const struct mlx_cq_ring *r, mlx_cq_walk_fn *walk, enum ring_fault *fault);
 
 /* open() of struct ring_ops. An entry has so many bytes, or twice as many. */
 int mlx_cq_open(const struct ring_desc *d, const struct ring_mem *m, uint32_t bytes);
