@@ -203,13 +203,13 @@ static struct queue_entry a_queue(uint32_t kind, uint32_t number)
 				     .serial = number };
 }
 
-/* Of mlx4: slots of 256 bytes, and no doorbell record; or completions of 32. */
+/* Of mlx4: slots of 128 bytes, and no doorbell record; or completions of 32. */
 static struct queue_entry a_queue_4(uint32_t kind, uint32_t number)
 {
 	struct queue_entry e = a_queue(kind, number);
 
 	e.provider = GUEST_PROVIDER_MLX4;
-	e.elem_size = kind == GUEST_RING_SQ ? 256 : 32;
+	e.elem_size = kind == GUEST_RING_SQ ? 128 : 32;
 	if (kind == GUEST_RING_SQ)
 		e.doorbell = 0;
 	return e;
@@ -450,8 +450,8 @@ RIG_TEST(table__queues_of_mlx4__the_send_queue_has_no_doorbell_record)
 	assert_true(look(false));
 	g = ring(1);
 	assert_int_equal(g->provider, GUEST_PROVIDER_MLX4);
-	assert_int_equal(g->elem_size, 256);
-	assert_int_equal(g->frames, 9);
+	assert_int_equal(g->elem_size, 128);
+	assert_int_equal(g->frames, 5);
 	assert_int_equal(g->db_frame | g->db_offset | g->db_bytes, 0);
 	g = ring(2);
 	assert_int_equal(g->elem_size, 32);
