@@ -10,6 +10,7 @@ libibmon_a_SOURCES = \
 	ibmon/ring/open.c ibmon/ring/ring_priv.h \
 	ibmon/ring/ring.c ibmon/ring/ring.h ibmon/ring/ops.h \
 	ibmon/ring/rxe.c ibmon/ring/rxe.h ibmon/ring/rxe_sq.h \
+	ibmon/ring/mlx_sq.c ibmon/ring/mlx_sq.h ibmon/ring/mlx_cq.c ibmon/ring/mlx_cq.h ibmon/ring/mlx_cq_sample.h \
 	ibmon/ring/mlx4.c ibmon/ring/mlx4.h ibmon/ring/mlx4_sq.h ibmon/ring/mlx4_wqe.c ibmon/ring/mlx4_cq.c \
 	ibmon/ring/mlx5.c ibmon/ring/mlx5.h ibmon/ring/mlx5_sq.h ibmon/ring/mlx5_wqe.c ibmon/ring/mlx5_cq.c \
 	ibmon/ring/rxe_cq.c ibmon/ring/rxe_psn.c ibmon/ring/rxe_run.c \

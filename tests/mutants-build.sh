@@ -43,7 +43,7 @@ build() {
 		o=$tmp/obj/$(echo "$f" | tr / _).o
 		[ -f "$o" ] ||
 			$CC -std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -O1 -w -I. -Iinclude -DGOLDEN_DIR="\"$top/tests/golden\"" -DRESEX_RUNDIR='"/run/resex"' -DRESEX_CONFDIR='"/etc/resex"' \
-				-DRESEX_STATEDIR='"/var/lib/resex"' -DRESEX_PLUGINDIR='"/usr/lib/resex/policies"' -DPACKAGE_VERSION='"0.0"' -I/usr/include/postgresql -c -o "$o" "$f" || return 1
+				-DRESEX_STATEDIR='"/var/lib/resex"' -DRESEX_PLUGINDIR='"/usr/lib/resex/policies"' -DPACKAGE_VERSION='"0.0"' -I/usr/include/postgresql -MMD -MF "${o%.o}.d" -c -o "$o" "$f" || return 1
 		objs="$objs $o"
 	done
 	verbs=
@@ -54,10 +54,10 @@ build() {
 		-lcmocka -ljansson -luuid -lisal -lnettle -levent_extra -levent_core -lpq -lsqlite3 -lcurl -lpthread -lm $verbs
 }
 
-# forget FILE: the objects that are made of it; any may be made of a header.
+# forget FILE: the objects that are made of it; of a header, those whose dependencies name it.
 forget() {
 	case $1 in
-	*.h) rm -f "$tmp"/obj/* ;;
+	*.h) { grep -lF "$1" "$tmp"/obj/*.d || true; } | sed 's/d$/o/' | xargs -r rm -f ;;
 	*) rm -f "$tmp/obj/$(echo "$1" | tr / _).o" ;;
 	esac
 }

@@ -9,11 +9,10 @@
 #include "ibmon/agent/queue_entry.h"
 
 enum {
-	MLX5_BLOCK = 64,
-	MLX5_SQ_BLOCKS_MAX = 32768, /* more, and an index of 16 bits would be ambiguous */
-	MLX5_CQ_ENTRIES_MAX = 1 << 20,
-	MLX5_CQE_LONG = 128,
-	MLX5_DB_BYTES = 8,
+	ALIGN = 64,	  /* of queues */
+	SQ_MAX = 32768,	  /* more entries, and an index of 16 bits would be ambiguous */
+	CQ_MAX = 1 << 20, /* entries */
+	DB_BYTES = 8,
 	NUMBER_MAX = 0xffffff, /* numbers of queue pairs and completion queues have 24 bits */
 	/* The frame of the doorbell record is mapped, too. */
 	PAGES_MAX = GUEST_RING_FRAMES_MAX - 1,
@@ -57,13 +56,34 @@ static bool power_of_two(uint32_t v, uint32_t min, uint32_t max)
 	return v >= min && v <= max && !(v & (v - 1));
 }
 
-static bool size_fits(const struct queue_entry *e)
+/* What a queue of a provider may have: bytes of an entry, entries, bytes of its doorbell record. */
+struct form {
+	uint32_t elem_min, elem_max, entries_max, db_bytes;
+};
+
+/* NULL: the provider's queues are not in the memory of a process. kind is a valid one. */
+static const struct form *form_of(uint32_t provider, uint32_t kind)
 {
-	if (e->kind == GUEST_RING_SQ)
-		return e->elem_size == MLX5_BLOCK &&
-		       power_of_two(e->entries, 2, MLX5_SQ_BLOCKS_MAX);
-	return power_of_two(e->elem_size, MLX5_BLOCK, MLX5_CQE_LONG) &&
-	       power_of_two(e->entries, 2, MLX5_CQ_ENTRIES_MAX);
+	static const struct form mlx5[] = { { 64, 64, SQ_MAX, DB_BYTES },
+					    { 64, 128, CQ_MAX, DB_BYTES } };
+	static const struct form mlx4[] = { { 64, GUEST_PAGE, SQ_MAX, 0 },
+					    { 32, 64, CQ_MAX, DB_BYTES } };
+	bool cq = kind == GUEST_RING_CQ;
+
+	switch (provider) {
+	case GUEST_PROVIDER_MLX5:
+		return &mlx5[cq];
+	case GUEST_PROVIDER_MLX4:
+		return &mlx4[cq];
+	default:
+		return NULL;
+	}
+}
+
+static bool size_fits(const struct queue_entry *e, const struct form *f)
+{
+	return power_of_two(e->elem_size, f->elem_min, f->elem_max) &&
+	       power_of_two(e->entries, 2, f->entries_max);
 }
 
 static bool address_fits(uint64_t address, uint32_t align)
@@ -83,21 +103,27 @@ static bool queue_fits(const struct queue_entry *e)
 	return e->number && e->number <= NUMBER_MAX && e->qp_type <= GUEST_QP_RAW;
 }
 
+static bool doorbell_fits(const struct queue_entry *e, const struct form *f)
+{
+	return f->db_bytes ? address_fits(e->doorbell, f->db_bytes) : !e->doorbell;
+}
+
 /* Multiplied in 64 bits: at most 2^20 entries of 128 bytes. */
-static int memory_parse(const struct queue_entry *e, struct guest_ring *g, struct queue_place *p)
+static int memory_parse(const struct queue_entry *e, const struct form *f, struct guest_ring *g,
+			struct queue_place *p)
 {
 	uint64_t bytes = (uint64_t)e->elem_size * e->entries;
 	uint64_t pages = (e->address % GUEST_PAGE + bytes + GUEST_PAGE - 1) / GUEST_PAGE;
 
-	if (!size_fits(e) || !address_fits(e->address, MLX5_BLOCK) ||
-	    !address_fits(e->doorbell, MLX5_DB_BYTES) || pages > PAGES_MAX)
+	if (!size_fits(e, f) || !address_fits(e->address, ALIGN) || !doorbell_fits(e, f) ||
+	    pages > PAGES_MAX)
 		return -EBADMSG;
 	g->elem_size = e->elem_size;
 	g->entries = e->entries;
 	g->offset = (uint32_t)(e->address % GUEST_PAGE);
 	g->frames = (uint32_t)pages;
 	g->db_offset = (uint32_t)(e->doorbell % GUEST_PAGE);
-	g->db_bytes = MLX5_DB_BYTES;
+	g->db_bytes = f->db_bytes;
 	p->page = e->address - g->offset;
 	p->pages = (uint32_t)pages;
 	p->db_page = e->doorbell - g->db_offset;
@@ -106,6 +132,8 @@ static int memory_parse(const struct queue_entry *e, struct guest_ring *g, struc
 
 int queue_entry_parse(const struct queue_entry *e, struct guest_ring *g, struct queue_place *p)
 {
+	const struct form *f;
+
 	if (e->kind == GUEST_RING_FREE)
 		return QUEUE_FREE;
 	if (!queue_fits(e))
@@ -117,5 +145,6 @@ int queue_entry_parse(const struct queue_entry *e, struct guest_ring *g, struct 
 				  .qp_type = e->qp_type };
 	if (e->provider == GUEST_PROVIDER_RXE)
 		return e->kind == GUEST_RING_SQ ? QUEUE_NOTE : -EBADMSG;
-	return e->provider == GUEST_PROVIDER_MLX5 ? memory_parse(e, g, p) : -EBADMSG;
+	f = form_of(e->provider, e->kind);
+	return f ? memory_parse(e, f, g, p) : -EBADMSG;
 }

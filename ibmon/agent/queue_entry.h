@@ -26,7 +26,7 @@ int queue_head_check(const struct queue_table *copy);
 struct queue_place {
 	uint64_t page; /* address of the first */
 	uint32_t pages;
-	uint64_t db_page; /* address of the page with the doorbell record */
+	uint64_t db_page; /* address of the page with the doorbell record, if it has db_bytes */
 };
 
 enum queue_what {

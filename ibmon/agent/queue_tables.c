@@ -134,13 +134,13 @@ static uint64_t sum_frames(const uint64_t *frame, uint32_t n, uint64_t db)
 	return sum;
 }
 
-/* The frames of a queue and of its doorbell record, into t->frame and g->db_frame. */
+/* The frames of a queue and of its doorbell record, if any, into t->frame and g->db_frame. */
 static int read_frames(struct queue_tables *t, const struct table *tab, struct guest_ring *g,
 		       const struct queue_place *p)
 {
 	int rc = t->reader->frames(tab->pid, p->page, p->pages, t->frame);
 
-	return rc ? rc : t->reader->frames(tab->pid, p->db_page, 1, &g->db_frame);
+	return rc || !g->db_bytes ? rc : t->reader->frames(tab->pid, p->db_page, 1, &g->db_frame);
 }
 
 /* Once for a process. why: NULL when it has exited. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * queue_tables: the tables in which libresex-rings.so lists the queues of its process
- * (include/resex/queue_table.h). Queues of mlx5 are published to a sink, and withdrawn when the
- * table lists them no more or the process is gone. Of rxe's queue pairs, whose rings track finds,
- * a table only says what they are. One thread.
+ * (include/resex/queue_table.h). Queues of mlx5 and mlx4 are published to a sink, and withdrawn
+ * when the table lists them no more or the process is gone. Of rxe's queue pairs, whose rings track
+ * finds, a table only says what they are. One thread.
  */
 #ifndef RESEX_AGENT_QUEUE_TABLES_H
 #define RESEX_AGENT_QUEUE_TABLES_H

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * mlx4: send queues of ConnectX-2 and ConnectX-3: what was completed since the last sample.
+ * mlx4: send queues of ConnectX-2 and ConnectX-3: what was posted since the last sample. What of it
+ * is completed, and charged: mlx_sq.c.
  *
  * What was posted: no counter in memory says it. A slot is posted when its owner bit is that of the
  * lap; the first slot that is not is the end. So the end is known modulo two laps. A completion has
  * the index of its request, modulo 2^16, and is at most a lap behind the end: with it, laps between
  * two samples are counted. So they are with the index that the library writes into a request that
  * it writes into a register, too. Without both, two laps or more show as fewer.
- *
- * What is completed: a send queue does not change then. Its completion queue tells (mlx4_cq.c), the
- * newest completed request, and so all before it. Until then, what was read is noted. A queue pair
- * whose completion queue is not read, or is silent for a second, is charged when it posts.
  *
  * The library keeps some slots unused, and stamps the request in the next of them before it is
  * overwritten (mlx4_wqe.c). A request that was not read before is lost, but counted: a slot is one
@@ -22,119 +19,13 @@
 #include <errno.h>
 
 #include "ibmon/ring/mlx4_sq.h"
-#include "ibmon/ring/mtu.h"
 #include "resex/guest_abi.h"
 
-enum {
-	MTU_MIN = 256,	  /* a message so small is one MTU of any path */
-	BYTES_A_NS = 125, /* 1 Tbit/s: faster than any port */
-	FETCH = 5,	  /* slots prefetched early */
-	FETCH_MAX = 32,	  /* and at all */
-	BEHIND = 0x8000,
-};
-#define LENGTH_MAX   (1ull << 31)
-#define WAITS_MAX_NS NS_PER_S
-
-/* --- what a request costs --------------------------------------------------------- */
-
-static bool is_linked(const struct mlx4_sq *q)
-{
-	return q->linked && q->based;
-}
-
-static bool is_done(const struct mlx4_sq *q, uint16_t at)
-{
-	return !is_linked(q) || (int16_t)(uint16_t)(q->done - at) >= 0;
-}
-
-static bool is_failed(const struct mlx4_sq *q, uint16_t at)
-{
-	return q->failed && (int16_t)(uint16_t)(at - q->failed_from) >= 0;
-}
-
-static uint64_t mtus_of(const struct mlx4_ring *r, const struct mlx4_wqe *w)
-{
-	if (w->ud || w->op == OP_CMP_SWAP || w->op == OP_FETCH_ADD)
-		return 1;
-	if (!r->d->path_mtu && w->bytes > MTU_MIN)
-		r->out->flags |= SAMPLE_MTUS_ESTIMATED | SAMPLE_MTUS_GUESSED;
-	if (r->q->mtu_shift && w->bytes)
-		return ((uint64_t)w->bytes + r->d->path_mtu - 1) >> r->q->mtu_shift;
-	return mtu_of(w->bytes, r->d->path_mtu);
-}
-
-/* n requests like w, which succeeded. */
-static void charge_n(const struct mlx4_ring *r, const struct mlx4_wqe *w, uint64_t n)
-{
-	struct sample *out = r->out;
-	uint64_t mtus;
-
-	out->seen += n;
-	out->ops[w->op] += n;
-	r->q->wqes += n;
-	if (w->op == OP_LOCAL)
-		return;
-	mtus = n * mtus_of(r, w);
-	if (w->bytes > out->msg_bytes)
-		out->msg_bytes = w->bytes;
-	if (w->op == OP_READ) {
-		out->mtus_recv += mtus;
-		out->bytes_recv += n * w->bytes;
-		r->q->recv += mtus;
-	} else {
-		out->mtus_sent += mtus;
-		out->bytes_sent += n * w->bytes;
-		r->q->sent += mtus;
-	}
-}
-
-/* One that failed is counted, and no part of it: as on rxe. */
-static void charge(struct mlx4_ring *r, uint16_t at, const struct mlx4_wqe *w)
-{
-	if (w->stamped) {
-		r->lost++;
-	} else if (is_failed(r->q, at)) {
-		r->out->seen++;
-		r->out->ops[w->op]++;
-		r->out->errors++;
-		r->q->wqes++;
-	} else {
-		charge_n(r, w, 1);
-	}
-}
-
-static void charge_oldest(struct mlx4_ring *r)
-{
-	struct mlx4_sq *q = r->q;
-
-	charge(r, q->charged, &q->noted[q->charged & r->mask]);
-	q->charged++;
-	q->flying--;
-}
-
-/* The mean of a request, of all that were charged, for those that were overwritten unread. */
-static void charge_lost(const struct mlx4_ring *r, int64_t elapsed_ns)
-{
-	const struct mlx4_sq *q = r->q;
-	struct sample *out = r->out;
-	uint64_t wqes = q->wqes ? q->wqes : 1, by_length = r->lost * LENGTH_MAX;
-	uint64_t by_time = (uint64_t)elapsed_ns * BYTES_A_NS + LENGTH_MAX;
-
-	if (!r->lost)
-		return;
-	out->lost = r->lost;
-	out->flags |= SAMPLE_LAPPED | SAMPLE_MTUS_ESTIMATED | SAMPLE_MTUS_GUESSED;
-	if (!q->opened || !is_linked(q))
-		out->flags |= SAMPLE_WRS_BOUNDED;
-	out->bytes_bound = q->opened && by_time < by_length ? by_time : by_length;
-	out->mtus_sent += q->wqes ? (uint64_t)((unsigned __int128)q->sent * r->lost / wqes)
-				  : r->lost;
-	out->mtus_recv += (uint64_t)((unsigned __int128)q->recv * r->lost / wqes);
-}
+enum { BEHIND = 0x8000 };
 
 /* --- where the posted ones end ------------------------------------------------------ */
 
-static bool is_posted_now(const struct mlx4_ring *r, uint16_t at, uint32_t *raw)
+static bool is_posted_now(const struct mlx_ring *r, uint16_t at, uint32_t *raw)
 {
 	*raw = mlx4_head_raw(r, at);
 	return mlx4_is_posted(r, at, *raw);
@@ -144,7 +35,7 @@ static bool is_posted_now(const struct mlx4_ring *r, uint16_t at, uint32_t *raw)
  * The first slot from at on that is not posted: in a lap, all that are posted come before all that
  * are not.
  */
-static uint16_t find_boundary(const struct mlx4_ring *r, uint16_t at)
+static uint16_t find_boundary(const struct mlx_ring *r, uint16_t at)
 {
 	uint32_t low = 0, high = r->mask + 1, raw;
 
@@ -160,24 +51,24 @@ static uint16_t find_boundary(const struct mlx4_ring *r, uint16_t at)
 }
 
 /* Both words that are watched while the queue is idle. */
-static void note_end(const struct mlx4_ring *r, uint16_t end)
+static void note_end(const struct mlx_ring *r, uint16_t end)
 {
 	r->q->last_raw = mlx4_head_raw(r, (uint16_t)(end - 1));
 	r->q->more = is_posted_now(r, end, &r->q->next_raw);
 }
 
 /* Slot posted is not: is the newest request overwritten by the next lap, which passed them both? */
-static bool is_passed(const struct mlx4_ring *r)
+static bool is_passed(const struct mlx_ring *r)
 {
-	const struct mlx4_sq *q = r->q;
+	const struct mlx_sq *q = r->q;
 
 	return mlx4_is_posted(r, (uint16_t)(q->posted + r->mask), q->last_raw);
 }
 
 /* Index of the first request that is not posted, modulo two laps. */
-static uint16_t find_end(const struct mlx4_ring *r)
+static uint16_t find_end(const struct mlx_ring *r)
 {
-	struct mlx4_sq *q = r->q;
+	struct mlx_sq *q = r->q;
 	uint32_t n = 0, most = r->mask + 1 < RING_WALK_MAX ? r->mask + 1 : RING_WALK_MAX;
 	uint32_t raw = 0;
 	uint16_t end;
@@ -203,31 +94,19 @@ static uint16_t find_end(const struct mlx4_ring *r)
 }
 
 /* Slots that were posted are unused again: the newest one, or the one after all that are posted. */
-static bool is_reset(const struct mlx4_ring *r, uint16_t end)
+static bool is_reset(const struct mlx_ring *r, uint16_t end)
 {
-	const struct mlx4_sq *q = r->q;
+	const struct mlx_sq *q = r->q;
 
 	if (end == q->posted && q->any && mlx4_is_unused(r, (uint16_t)(end - 1), q->last_raw))
 		return true;
 	return q->full && !q->more && mlx4_is_unused(r, end, q->next_raw);
 }
 
-/* What was not completed was dropped, and how much was done before? */
-static void begin_anew(const struct mlx4_ring *r)
-{
-	struct mlx4_sq *q = r->q;
-
-	q->posted = q->charged = 0;
-	q->flying = 0;
-	q->any = q->linked = q->failed = q->full = false;
-	q->based = true;
-	r->out->flags |= SAMPLE_WRS_BOUNDED | SAMPLE_MTUS_ESTIMATED;
-}
-
 /* The first sample begins with the oldest request that is in the ring. */
-static uint16_t begin_history(struct mlx4_ring *r)
+static uint16_t begin_history(struct mlx_ring *r)
 {
-	struct mlx4_sq *q = r->q;
+	struct mlx_sq *q = r->q;
 	uint32_t slots = r->mask + 1, raw = mlx4_head_raw(r, 0);
 	uint16_t begin = be32toh(raw) & RING_MLX4_OWNER ? (uint16_t)slots : 0, end;
 
@@ -246,9 +125,9 @@ static uint16_t begin_history(struct mlx4_ring *r)
 }
 
 /* The end is so many requests later than it looked: laps that nobody saw. */
-static uint16_t add_laps(struct mlx4_ring *r, uint16_t end, uint16_t laps)
+static uint16_t add_laps(struct mlx_ring *r, uint16_t end, uint16_t laps)
 {
-	struct mlx4_sq *q = r->q;
+	struct mlx_sq *q = r->q;
 
 	if (q->based && laps >= BEHIND) /* it is the completions that are late */
 		return end;
@@ -263,9 +142,9 @@ static uint16_t add_laps(struct mlx4_ring *r, uint16_t end, uint16_t laps)
 }
 
 /* What completions and the newest request say of the laps before the end. */
-static uint16_t align_end(struct mlx4_ring *r, uint16_t end)
+static uint16_t align_end(struct mlx_ring *r, uint16_t end)
 {
-	struct mlx4_sq *q = r->q;
+	struct mlx_sq *q = r->q;
 	uint32_t slots = r->mask + 1;
 	uint16_t index = mlx4_index_written(q->last_raw);
 	uint32_t gap = (uint16_t)(end - 1 - q->done) & (2 * slots - 1);
@@ -284,58 +163,32 @@ static uint16_t align_end(struct mlx4_ring *r, uint16_t end)
 /* --- which are new ------------------------------------------------------------------ */
 
 /* Those a lap before the end are overwritten, and so completed; unread ones are lost. */
-static void skip_overwritten(struct mlx4_ring *r, uint16_t end)
+static void skip_overwritten(struct mlx_ring *r, uint16_t end)
 {
-	struct mlx4_sq *q = r->q;
+	struct mlx_sq *q = r->q;
 	uint32_t n = (uint16_t)(end - q->posted), slots = r->mask + 1;
 
 	if (n <= slots)
 		return;
 	while (q->flying)
-		charge_oldest(r);
+		mlx_sq_charge_oldest(r);
 	r->lost += n - slots;
 	q->posted = q->charged = (uint16_t)(end - slots);
 }
 
-static void take(struct mlx4_ring *r, const struct mlx4_wqe *w)
+/* Take the requests that have the form of the one that was read last. At most max; how many. */
+static uint32_t take_alike(const struct mlx_ring *r, uint16_t end, uint32_t max)
 {
-	struct mlx4_sq *q = r->q;
-	uint16_t at = q->posted++;
+	const struct mlx_sq *q = r->q;
+	uint32_t n = mlx4_wqe_alike(r, q->posted, mlx_sq_most_alike(r, end, max), &q->like);
 
-	while (q->flying && (uint16_t)(q->posted - q->charged) > r->mask + 1)
-		charge_oldest(r);
-	if (!q->flying && is_done(q, at)) {
-		charge(r, at, w);
-		q->charged = q->posted;
-		return;
-	}
-	q->noted[at & r->mask] = *w;
-	q->flying++;
-}
-
-/*
- * Take the requests that have the form of the one that was read last, and are completed: most are
- * such runs. At most max; how many.
- */
-static uint32_t take_alike(const struct mlx4_ring *r, uint16_t end, uint32_t max)
-{
-	struct mlx4_sq *q = r->q;
-	uint32_t most = (uint16_t)(end - q->posted), n;
-
-	if (!q->like.segments || q->flying || q->failed || !is_done(q, q->posted))
-		return 0;
-	if (is_linked(q) && (uint16_t)(q->done - q->posted) < most)
-		most = (uint16_t)(q->done - q->posted) + 1u;
-	n = mlx4_wqe_alike(r, q->posted, most < max ? most : max, &q->like);
-	if (n)
-		charge_n(r, &q->alike, n);
-	q->posted = q->charged = (uint16_t)(q->posted + n);
+	mlx_sq_take_alike(r, n);
 	return n;
 }
 
-static enum ring_fault read_new(struct mlx4_ring *r, uint16_t end)
+static enum ring_fault read_new(struct mlx_ring *r, uint16_t end)
 {
-	struct mlx4_sq *q = r->q;
+	struct mlx_sq *q = r->q;
 
 	for (uint32_t n = 0; n < RING_WALK_MAX; n++) {
 		n += take_alike(r, end, RING_WALK_MAX - 1 - n);
@@ -343,7 +196,7 @@ static enum ring_fault read_new(struct mlx4_ring *r, uint16_t end)
 			return RING_OK;
 		switch (mlx4_wqe_read(r, q->posted, &q->alike, &q->like)) {
 		case MLX4_FITS:
-			take(r, &q->alike);
+			mlx_sq_take(r, &q->alike);
 			break;
 		case MLX4_GONE: /* it is overwritten as fast as it is read: again the next time */
 			q->more = true;
@@ -362,24 +215,9 @@ static enum ring_fault read_new(struct mlx4_ring *r, uint16_t end)
 
 /* --- a sample ------------------------------------------------------------------------ */
 
-/* Its completion queue may have been withdrawn. */
-static void count_wait(struct mlx4_sq *q, int64_t elapsed_ns)
+static uint16_t begin(struct mlx_ring *r)
 {
-	q->waits_ns = q->told == q->told_seen && q->flying ? q->waits_ns + elapsed_ns : 0;
-	if (q->waits_ns >= WAITS_MAX_NS)
-		q->linked = false;
-}
-
-static uint64_t backlog(const struct mlx4_ring *r, uint16_t end)
-{
-	uint64_t n = (uint64_t)r->q->flying + (uint16_t)(end - r->q->posted);
-
-	return n < r->mask + 1 ? n : r->mask + 1;
-}
-
-static uint16_t begin(struct mlx4_ring *r)
-{
-	struct mlx4_sq *q = r->q;
+	struct mlx_sq *q = r->q;
 	uint16_t end;
 
 	if (!q->opened)
@@ -387,37 +225,37 @@ static uint16_t begin(struct mlx4_ring *r)
 	end = find_end(r);
 	if (!is_reset(r, end))
 		return end;
-	begin_anew(r);
+	mlx_sq_begin_anew(r);
 	return find_end(r);
 }
 
-static enum ring_fault sample(struct mlx4_ring *r, int64_t elapsed_ns)
+/* The newest request that was read. */
+static void note_newest(const struct mlx_ring *r, uint16_t from)
 {
-	struct mlx4_sq *q = r->q;
-	uint16_t end = align_end(r, begin(r)), from = q->posted;
-	enum ring_fault fault;
+	struct mlx_sq *q = r->q;
 
-	guest_copy_barrier();
-	count_wait(q, elapsed_ns);
-	q->told_seen = q->told;
-	while (q->flying && is_done(q, q->charged))
-		charge_oldest(r);
-	skip_overwritten(r, end);
-	q->fresh = (uint16_t)(end - q->posted);
-	fault = read_new(r, end);
-	if (fault)
-		return fault;
-	charge_lost(r, elapsed_ns);
 	if (q->posted != from || (!q->opened && q->posted)) {
 		q->print = mlx4_print(r, (uint16_t)(q->posted - 1));
 		q->any = true;
 	}
 	q->full |= (uint16_t)(q->posted - from) > r->mask || (q->posted & (r->mask + 1));
-	if (!q->opened)
-		r->out->flags |= SAMPLE_HISTORY;
-	q->opened = true;
-	r->out->wrs = r->out->seen + r->out->lost;
-	r->out->backlog = backlog(r, end);
+}
+
+static enum ring_fault sample(struct mlx_ring *r, int64_t elapsed_ns)
+{
+	struct mlx_sq *q = r->q;
+	uint16_t end = align_end(r, begin(r)), from = q->posted;
+	enum ring_fault fault;
+
+	guest_copy_barrier();
+	mlx_sq_begin(r, elapsed_ns);
+	skip_overwritten(r, end);
+	q->fresh = (uint16_t)(end - q->posted);
+	fault = read_new(r, end);
+	if (fault)
+		return fault;
+	note_newest(r, from);
+	mlx_sq_end(r, end, elapsed_ns, true);
 	return RING_OK;
 }
 
@@ -425,9 +263,7 @@ static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *
 		     const struct ring_peers *peers, int64_t elapsed_ns, struct sample *out,
 		     enum ring_fault *fault, uint32_t *qpn)
 {
-	struct mlx4_ring r = {
-		.d = d, .m = m, .q = (struct mlx4_sq *)state, .out = out, .mask = d->entries - 1
-	};
+	struct mlx_ring r = mlx_ring(d, m, state, out);
 
 	(void)qpn; /* the descriptor names it */
 	(void)peers;
@@ -435,31 +271,7 @@ static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *
 	return *fault ? -EBADMSG : 0;
 }
 
-/*
- * Completion queues are compacted when a queue pair is destroyed: older completions may be seen
- * again. After a failure all others are flushed, until a RESET: a success says that there was one.
- */
-static void sq_completed(void *state, uint32_t counter, bool failed)
-{
-	struct mlx4_sq *q = (struct mlx4_sq *)state;
-	uint16_t at = (uint16_t)counter;
-
-	if (q->linked && (int16_t)(uint16_t)(at - q->done) <= 0)
-		return;
-	if (failed && !q->failed)
-		q->failed_from = at;
-	q->failed = failed;
-	q->done = at;
-	q->linked = true;
-	q->told++;
-}
-
 /* --- ops ------------------------------------------------------------------------------ */
-
-static size_t sq_state_size(const struct ring_desc *d)
-{
-	return sizeof(struct mlx4_sq) + (size_t)d->entries * sizeof(struct mlx4_wqe);
-}
 
 static bool sq_header_same(const struct ring_desc *d, const struct ring_mem *m)
 {
@@ -468,12 +280,7 @@ static bool sq_header_same(const struct ring_desc *d, const struct ring_mem *m)
 
 static int sq_open(const struct ring_desc *d, const struct ring_mem *m, void *state)
 {
-	struct mlx4_sq *q = (struct mlx4_sq *)state;
-
-	while (d->path_mtu && 2u << q->mtu_shift <= d->path_mtu)
-		q->mtu_shift++;
-	if (d->path_mtu != 1u << q->mtu_shift)
-		q->mtu_shift = 0; /* or none that an adapter has */
+	mlx_sq_open(d, (struct mlx_sq *)state);
 	if (d->elem_size < RING_MLX4_CHUNK || d->entries > RING_MLX4_SQ_SLOTS_MAX ||
 	    d->qp_type > GUEST_QP_XRC)
 		return -EPROTONOSUPPORT;
@@ -486,8 +293,8 @@ static int sq_open(const struct ring_desc *d, const struct ring_mem *m, void *st
 static bool sq_continues(const struct ring_desc *d, const struct ring_mem *m, const void *state,
 			 bool surely)
 {
-	const struct mlx4_sq *q = (const struct mlx4_sq *)state;
-	const struct mlx4_ring r = { .d = d, .m = m, .mask = d->entries - 1 };
+	const struct mlx_sq *q = (const struct mlx_sq *)state;
+	const struct mlx_ring r = { .d = d, .m = m, .mask = d->entries - 1 };
 
 	if (!q->opened || !sq_header_same(d, m))
 		return false;
@@ -506,7 +313,7 @@ static const volatile uint32_t *head_at(const struct ring_desc *d, const struct 
 static void sq_quiet(const struct ring_desc *d, const struct ring_mem *m, const void *state,
 		     struct ring_quiet *quiet)
 {
-	const struct mlx4_sq *q = (const struct mlx4_sq *)state;
+	const struct mlx_sq *q = (const struct mlx_sq *)state;
 
 	/* With requests in flight, a sample looks what was told, and for how long nothing was. */
 	if (!q->opened || q->flying || q->more)
@@ -521,23 +328,21 @@ static void sq_quiet(const struct ring_desc *d, const struct ring_mem *m, const 
 static void sq_prefetch(const struct ring_desc *d, const struct ring_mem *m, const void *state,
 			bool rest)
 {
-	const struct mlx4_sq *q = (const struct mlx4_sq *)state;
-	uint32_t max = rest ? FETCH_MAX : FETCH;
+	const struct mlx_sq *q = (const struct mlx_sq *)state;
 
-	for (uint32_t i = rest ? FETCH : 0; i <= q->fresh && i < max; i++)
-		ring_prefetch_line(head_at(d, m, q->posted + i));
+	mlx_sq_prefetch(d, m, q, q->fresh + 1, rest);
 }
 
 const struct ring_ops ring_mlx4_sq = {
 	.provider = GUEST_PROVIDER_MLX4,
 	.kind = RING_SQ,
 	.name = "mlx4 send queue",
-	.state_size = sq_state_size,
+	.state_size = mlx_sq_state_size,
 	.open = sq_open,
 	.continues = sq_continues,
 	.header_same = sq_header_same,
 	.quiet = sq_quiet,
 	.prefetch = sq_prefetch,
 	.sample = sq_sample,
-	.completed = sq_completed,
+	.completed = mlx_sq_completed,
 };

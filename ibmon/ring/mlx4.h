@@ -24,8 +24,7 @@ enum {
 	RING_MLX4_SEGMENT = 16,
 	RING_MLX4_CHUNK = 64,		/* data that follow do not cross such a boundary */
 	RING_MLX4_SQ_SLOTS_MAX = 32768, /* more, and an index would be ambiguous */
-	RING_MLX4_CQ_ENTRIES_MAX = 1 << 20,
-	RING_MLX4_CQE = 32, /* in an entry of 64 bytes, its second half */
+	RING_MLX4_CQE = 32,		/* in an entry of 64 bytes, its second half */
 	RING_MLX4_DB_BYTES = 8,
 };
 

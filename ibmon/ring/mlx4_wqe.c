@@ -57,12 +57,12 @@ static const struct kind kinds[OPCODE_MASK + 1] = {
 	[RING_MLX4_LOCAL_INVAL] = { 1, OP_LOCAL, 0 },
 };
 
-static uint32_t word(const struct mlx4_ring *r, uint16_t at, uint32_t offset)
+static uint32_t word(const struct mlx_ring *r, uint16_t at, uint32_t offset)
 {
 	return ring_mlx4_read32(mlx4_slot(r, at) + offset);
 }
 
-bool mlx4_is_unused_nop(const struct mlx4_ring *r, uint16_t at, uint32_t head)
+bool mlx4_is_unused_nop(const struct mlx_ring *r, uint16_t at, uint32_t head)
 {
 	uint32_t whole = r->d->elem_size / RING_MLX4_SEGMENT;
 
@@ -87,7 +87,7 @@ bool mlx4_is_own(const struct ring_desc *d, const volatile uint8_t *at)
 }
 
 /* The library adds index and queue pair after the rest. */
-uint64_t mlx4_print(const struct mlx4_ring *r, uint16_t at)
+uint64_t mlx4_print(const struct mlx_ring *r, uint16_t at)
 {
 	uint64_t v = word(r, at, RING_MLX4_WQE_HEAD) & (RING_MLX4_OWNER | OPCODE_MASK);
 
@@ -102,7 +102,7 @@ uint64_t mlx4_print(const struct mlx4_ring *r, uint16_t at)
  * data, that would be 16 MB or more. Bytes that an address has as 0 are those of a second segment
  * of data, with a length and an address of a process.
  */
-static bool looks_like_ud(const struct mlx4_ring *r, uint16_t at, uint32_t segments)
+static bool looks_like_ud(const struct mlx_ring *r, uint16_t at, uint32_t segments)
 {
 	uint32_t av = RING_MLX4_SEGMENT, rest = 0;
 	uint32_t port, second;
@@ -116,7 +116,7 @@ static bool looks_like_ud(const struct mlx4_ring *r, uint16_t at, uint32_t segme
 	return port && port <= PORTS_MAX && !(second & AV_ZERO) && !rest;
 }
 
-static bool is_ud(const struct mlx4_ring *r, uint16_t at, uint32_t segments, const struct kind *k)
+static bool is_ud(const struct mlx_ring *r, uint16_t at, uint32_t segments, const struct kind *k)
 {
 	if (r->d->qp_type != GUEST_QP_UNKNOWN)
 		return r->d->qp_type == GUEST_QP_UD;
@@ -124,8 +124,8 @@ static bool is_ud(const struct mlx4_ring *r, uint16_t at, uint32_t segments, con
 }
 
 /* Of the data between two offsets. False: no adapter would accept them. */
-static bool sum_data(const struct mlx4_ring *r, uint16_t at, uint32_t from, uint32_t end,
-		     struct mlx4_wqe *w)
+static bool sum_data(const struct mlx_ring *r, uint16_t at, uint32_t from, uint32_t end,
+		     struct mlx_wqe *w)
 {
 	uint64_t sum = 0;
 
@@ -151,16 +151,16 @@ static bool sum_data(const struct mlx4_ring *r, uint16_t at, uint32_t from, uint
 }
 
 /* One chunk, with data that are elsewhere: note what must be the same in requests like it. */
-static void note_form(const struct mlx4_ring *r, uint16_t at, uint32_t head, uint32_t size,
-		      uint32_t from, const struct mlx4_wqe *w, struct mlx4_like *like)
+static void note_form(const struct mlx_ring *r, uint16_t at, uint32_t head, uint32_t size,
+		      uint32_t from, const struct mlx_wqe *w, struct mlx_like *like)
 {
 	uint32_t sum = 0;
 
 	if ((size & SEGMENTS_MASK) > LINE_SEGMENTS || r->d->qp_type == GUEST_QP_UNKNOWN ||
 	    r->d->qp_type > GUEST_QP_UC)
 		return;
-	like->opcode = head & ~RING_MLX4_OWNER;
-	like->size = size & ~(uint32_t)FENCE;
+	like->control[0] = head & ~RING_MLX4_OWNER;
+	like->control[1] = size & ~(uint32_t)FENCE;
 	like->first = (uint8_t)(from / RING_MLX4_SEGMENT);
 	for (uint32_t i = like->first; i < (size & SEGMENTS_MASK); i++) {
 		like->bytes[i] = word(r, at, i * RING_MLX4_SEGMENT);
@@ -170,8 +170,8 @@ static void note_form(const struct mlx4_ring *r, uint16_t at, uint32_t head, uin
 		like->segments = size & SEGMENTS_MASK;
 }
 
-uint32_t mlx4_wqe_alike(const struct mlx4_ring *r, uint16_t at, uint32_t max,
-			const struct mlx4_like *like)
+uint32_t mlx4_wqe_alike(const struct mlx_ring *r, uint16_t at, uint32_t max,
+			const struct mlx_like *like)
 {
 	uint32_t n = 0;
 
@@ -179,9 +179,11 @@ uint32_t mlx4_wqe_alike(const struct mlx4_ring *r, uint16_t at, uint32_t max,
 		uint16_t index = (uint16_t)(at + n);
 		const volatile uint8_t *s = mlx4_slot(r, index);
 		uint32_t lap = index & (r->mask + 1) ? RING_MLX4_OWNER : 0;
-		uint32_t other = ring_mlx4_read32(s + RING_MLX4_WQE_HEAD) ^ (like->opcode | lap);
+		uint32_t other = ring_mlx4_read32(s + RING_MLX4_WQE_HEAD) ^
+				 (like->control[0] | lap);
 
-		other |= (ring_mlx4_read32(s + RING_MLX4_WQE_SIZE) & ~(uint32_t)FENCE) ^ like->size;
+		other |= (ring_mlx4_read32(s + RING_MLX4_WQE_SIZE) & ~(uint32_t)FENCE) ^
+			 like->control[1];
 		for (uint32_t i = like->first; i < like->segments; i++)
 			other |= ring_mlx4_read32(s + i * RING_MLX4_SEGMENT) ^ like->bytes[i];
 		if (other)
@@ -190,8 +192,8 @@ uint32_t mlx4_wqe_alike(const struct mlx4_ring *r, uint16_t at, uint32_t max,
 	return n;
 }
 
-enum mlx4_fit mlx4_wqe_read(const struct mlx4_ring *r, uint16_t at, struct mlx4_wqe *w,
-			    struct mlx4_like *like)
+enum mlx4_fit mlx4_wqe_read(const struct mlx_ring *r, uint16_t at, struct mlx_wqe *w,
+			    struct mlx_like *like)
 {
 	uint32_t head = word(r, at, RING_MLX4_WQE_HEAD), size = word(r, at, RING_MLX4_WQE_SIZE);
 	uint32_t index = head >> RING_MLX4_INDEX_SHIFT & 0xffff, segments = size & SEGMENTS_MASK;
@@ -207,7 +209,7 @@ enum mlx4_fit mlx4_wqe_read(const struct mlx4_ring *r, uint16_t at, struct mlx4_
 		return MLX4_UNKNOWN;
 	if (!segments || segments * RING_MLX4_SEGMENT > r->d->elem_size)
 		return MLX4_BAD;
-	*w = (struct mlx4_wqe){ .op = k->op };
+	*w = (struct mlx_wqe){ .op = k->op, .units = 1 };
 	if (k->op == OP_LOCAL)
 		return MLX4_FITS;
 	if (k->op == OP_CMP_SWAP || k->op == OP_FETCH_ADD) {

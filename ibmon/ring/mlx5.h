@@ -23,10 +23,10 @@
 
 enum {
 	RING_MLX5_BLOCK = 64,
+	RING_MLX5_CQE = 64, /* in an entry of 128 bytes, its second half */
 	RING_MLX5_SEGMENT = 16,
 	RING_MLX5_WQE_BLOCKS_MAX = 16,	 /* of a work request: 63 segments */
 	RING_MLX5_SQ_BLOCKS_MAX = 32768, /* more, and an index would be ambiguous */
-	RING_MLX5_CQ_ENTRIES_MAX = 1 << 20,
 	RING_MLX5_DB_BYTES = 8,
 };
 

@@ -42,7 +42,7 @@ static const struct kind kinds[] = {
 };
 
 /* A word of segment n of the request at block at; the end of the ring is followed by its begin. */
-static uint32_t word(const struct mlx5_ring *r, uint16_t at, uint32_t n, uint32_t offset)
+static uint32_t word(const struct mlx_ring *r, uint16_t at, uint32_t n, uint32_t offset)
 {
 	size_t end = (size_t)(r->mask + 1) * RING_MLX5_BLOCK;
 	size_t from = (size_t)(at & r->mask) * RING_MLX5_BLOCK + (size_t)n * RING_MLX5_SEGMENT;
@@ -50,7 +50,7 @@ static uint32_t word(const struct mlx5_ring *r, uint16_t at, uint32_t n, uint32_
 	return ring_mlx5_read32(r->m->base + (from & (end - 1)) + offset);
 }
 
-static bool is_of(const struct mlx5_ring *r, uint16_t at, uint32_t opcode, uint32_t qpn)
+static bool is_of(const struct mlx_ring *r, uint16_t at, uint32_t opcode, uint32_t qpn)
 {
 	return (uint16_t)(opcode >> 8) == at && qpn >> 8 == r->d->number;
 }
@@ -60,7 +60,7 @@ static uint32_t blocks_of(uint32_t segments)
 	return (segments * RING_MLX5_SEGMENT + RING_MLX5_BLOCK - 1) / RING_MLX5_BLOCK;
 }
 
-uint32_t mlx5_wqe_blocks(const struct mlx5_ring *r, uint16_t at)
+uint32_t mlx5_wqe_blocks(const struct mlx_ring *r, uint16_t at)
 {
 	uint32_t qpn = word(r, at, 0, RING_MLX5_WQE_QPN);
 
@@ -79,7 +79,7 @@ static uint32_t inline_segments(uint32_t bytes)
  * Is the first segment of a SEND an address? Addresses of this library are long ones; the word that
  * says so is, in a data segment, the upper half of an address of a process, which is less.
  */
-static bool looks_like_ud(const struct mlx5_ring *r, uint16_t at, uint32_t segments)
+static bool looks_like_ud(const struct mlx_ring *r, uint16_t at, uint32_t segments)
 {
 	uint32_t first;
 
@@ -92,8 +92,8 @@ static bool looks_like_ud(const struct mlx5_ring *r, uint16_t at, uint32_t segme
 }
 
 /* Segments of the address that follows the control segment. */
-static uint32_t address_segments(const struct mlx5_ring *r, uint16_t at, uint32_t segments,
-				 const struct kind *k, struct mlx5_wqe *w)
+static uint32_t address_segments(const struct mlx_ring *r, uint16_t at, uint32_t segments,
+				 const struct kind *k, struct mlx_wqe *w)
 {
 	w->ud = r->d->qp_type == GUEST_QP_UD ||
 		(r->d->qp_type == GUEST_QP_UNKNOWN && k->op == OP_SEND &&
@@ -105,7 +105,7 @@ static uint32_t address_segments(const struct mlx5_ring *r, uint16_t at, uint32_
 	return word(r, at, 1, RING_MLX5_AV_EXT) & RING_MLX5_AV_IS_LONG ? AV_SEGMENTS : 1;
 }
 
-static bool sum_data(const struct mlx5_ring *r, uint16_t at, uint32_t n, uint32_t segments,
+static bool sum_data(const struct mlx_ring *r, uint16_t at, uint32_t n, uint32_t segments,
 		     uint32_t *bytes)
 {
 	uint64_t sum = 0;
@@ -129,8 +129,7 @@ static bool sum_data(const struct mlx5_ring *r, uint16_t at, uint32_t n, uint32_
 }
 
 /* One block, with data that are elsewhere: note what must be the same in requests like it. */
-static void note_form(const struct mlx5_ring *r, uint16_t at, uint32_t bytes,
-		      struct mlx5_like *like)
+static void note_form(const struct mlx_ring *r, uint16_t at, uint32_t bytes, struct mlx_like *like)
 {
 	uint32_t sum = 0;
 
@@ -147,8 +146,8 @@ static void note_form(const struct mlx5_ring *r, uint16_t at, uint32_t bytes,
 		like->segments = 0;
 }
 
-uint32_t mlx5_wqe_alike(const struct mlx5_ring *r, uint16_t at, uint32_t max,
-			const struct mlx5_like *like)
+uint32_t mlx5_wqe_alike(const struct mlx_ring *r, uint16_t at, uint32_t max,
+			const struct mlx_like *like)
 {
 	uint32_t n = 0;
 
@@ -156,10 +155,10 @@ uint32_t mlx5_wqe_alike(const struct mlx5_ring *r, uint16_t at, uint32_t max,
 		uint16_t index = (uint16_t)(at + n);
 		const volatile uint8_t *block = r->m->base +
 						(size_t)(index & r->mask) * RING_MLX5_BLOCK;
-		uint32_t other = ring_mlx5_read32(block + RING_MLX5_WQE_QPN) ^ like->qpn;
+		uint32_t other = ring_mlx5_read32(block + RING_MLX5_WQE_QPN) ^ like->control[1];
 
 		other |= ring_mlx5_read32(block + RING_MLX5_WQE_OPCODE) ^
-			 (like->head | (uint32_t)index << 8);
+			 (like->control[0] | (uint32_t)index << 8);
 		for (uint32_t i = like->first; i < like->segments; i++)
 			other |= ring_mlx5_read32(block + i * RING_MLX5_SEGMENT) ^ like->bytes[i];
 		if (other)
@@ -168,8 +167,8 @@ uint32_t mlx5_wqe_alike(const struct mlx5_ring *r, uint16_t at, uint32_t max,
 	return n;
 }
 
-enum mlx5_fit mlx5_wqe_read(const struct mlx5_ring *r, uint16_t at, uint32_t most,
-			    struct mlx5_wqe *w, struct mlx5_like *like)
+enum mlx5_fit mlx5_wqe_read(const struct mlx_ring *r, uint16_t at, uint32_t most, struct mlx_wqe *w,
+			    struct mlx_like *like)
 {
 	uint32_t head = word(r, at, 0, RING_MLX5_WQE_OPCODE);
 	uint32_t qpn = word(r, at, 0, RING_MLX5_WQE_QPN);
@@ -185,7 +184,7 @@ enum mlx5_fit mlx5_wqe_read(const struct mlx5_ring *r, uint16_t at, uint32_t mos
 	k = &kinds[opcode];
 	if (!segments || blocks_of(segments) > most)
 		return MLX5_BAD;
-	*w = (struct mlx5_wqe){ .op = k->op, .blocks = (uint8_t)blocks_of(segments) };
+	*w = (struct mlx_wqe){ .op = k->op, .units = (uint8_t)blocks_of(segments) };
 	if (k->op == OP_LOCAL)
 		return MLX5_FITS;
 	if (k->op == OP_CMP_SWAP || k->op == OP_FETCH_ADD) {
@@ -195,8 +194,8 @@ enum mlx5_fit mlx5_wqe_read(const struct mlx5_ring *r, uint16_t at, uint32_t mos
 	data = 1 + address_segments(r, at, segments, k, w) + k->segments;
 	if (!sum_data(r, at, data, segments, &w->bytes))
 		return MLX5_BAD;
-	like->head = head & 0xff0000ff;
-	like->qpn = qpn;
+	like->control[0] = head & 0xff0000ff;
+	like->control[1] = qpn;
 	like->first = (uint8_t)data;
 	like->segments = (uint8_t)segments;
 	note_form(r, at, w->bytes, like);

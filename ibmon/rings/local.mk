@@ -1,6 +1,6 @@
 # libresex-rings.so: the library that is preloaded into an application and lists its queues for
 # resex-agent. Without a sanitizer, since programs have none. It links neither libibverbs nor
-# libmlx5: a program without them does not load them. Once loaded, it stays (nodelete).
+# libmlx5 and libmlx4: a program without them does not load them. Once loaded, it stays (nodelete).
 EXTRA_DIST += ibmon/rings/rings.map
 if VERBS
 ringsdir = $(libdir)

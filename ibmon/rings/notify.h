@@ -11,9 +11,9 @@ struct notify {
 };
 
 /*
- * Say that the table at address is new or has changed. wait: for at most 100 ms, when the agent's
- * queue is full. If there is no agent, one sentence on stderr says so, once. A datagram that is
- * lost costs some milliseconds: the agent looks at tables that it knows by itself.
+ * Notify the agent that the table at address is new or has changed. wait: if the agent's queue is
+ * full, wait for at most 100 ms. Without an agent, this writes one sentence to stderr, the first
+ * time. A lost datagram costs some milliseconds: the agent looks at known tables by itself.
  */
 void notify_send(struct notify *n, uint64_t address, uint64_t nonce, bool wait);
 

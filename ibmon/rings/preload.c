@@ -60,7 +60,7 @@ __attribute__((constructor)) static void begin(void)
 	if (set < 0) {
 		fprintf(stderr,
 			"libresex-rings: no queues are listed: " RINGS_VARIABLE
-			" has \"%.*s\": it takes mlx5, rxe, or both with a comma between\n",
+			" has \"%.*s\": it takes mlx5, mlx4 and rxe, with commas between\n",
 			len > 64 ? 64 : len, bad);
 		return;
 	}

@@ -41,7 +41,10 @@ bool queue_list_take_all(struct queue_list *l, const void *owner);
 /* Is the object listed? */
 bool queue_list_has(struct queue_list *l, const void *object);
 
-/* What a datagram about the table says; *first: it is the first one. False: there is no table. */
+/*
+ * Where the table is, for a datagram to the agent. *first: this is the first call. False: there is
+ * no table.
+ */
 bool queue_list_where(struct queue_list *l, uint64_t *address, uint64_t *nonce, bool *first);
 
 /* For pthread_atfork(3). */

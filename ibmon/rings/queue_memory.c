@@ -2,13 +2,14 @@
 /*
  * queue_memory: queue pairs and completion queues -> entries of the table. See queue_memory.h.
  *
- * libmlx5 says where its queues are by mlx5dv_init_obj(). It is not linked: a process that does not
- * use mlx5 does not load it.
+ * libmlx5 and libmlx4 say where their queues are by mlx5dv_init_obj() and mlx4dv_init_obj(). They
+ * are not linked: a process that does not use them does not load them.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* dlvsym, process_vm_readv */
 #endif
 #include <dlfcn.h>
+#include <infiniband/mlx4dv.h>
 #include <infiniband/mlx5dv.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,65 +19,97 @@
 #include "ibmon/rings/queue_memory.h"
 #include "resex/guest_abi.h"
 
-#define MLX5_LIBRARY "libmlx5.so.1"
-
 enum { COPY_BYTES = 4096, PAGE = 4096 };
+
+static const struct {
+	const char *word;
+	int provider;
+} words[] = { { "mlx5", RINGS_MLX5 }, { "mlx4", RINGS_MLX4 }, { "rxe", RINGS_RXE } };
+
+/* 0: there is no such word. */
+static int provider_of(const char *text, int len)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strncmp(words[i].word, text, (size_t)len) && !words[i].word[len])
+			return words[i].provider;
+	return 0;
+}
 
 int queue_memory_providers(const char *text, const char **bad, int *len)
 {
 	int set = 0;
 
 	while (*text) {
-		int n = (int)strcspn(text, ",");
+		int n = (int)strcspn(text, ","), provider = provider_of(text, n);
 
-		if (n == 4 && !memcmp(text, "mlx5", 4)) {
-			set |= RINGS_MLX5;
-		} else if (n == 3 && !memcmp(text, "rxe", 3)) {
-			set |= RINGS_RXE;
-		} else {
+		if (!provider) {
 			*bad = text;
 			*len = n;
 			return -1;
 		}
+		set |= provider;
 		text += n + (text[n] == ',');
 	}
 	return set;
 }
 
-typedef int init_obj_fn(struct mlx5dv_obj *obj, uint64_t type);
+/* --- the provider's own word --------------------------------------------------------- */
+
+union function {
+	void *object;
+	int (*mlx5)(struct mlx5dv_obj *obj, uint64_t type);
+	int (*mlx4)(struct mlx4dv_obj *obj, uint64_t type);
+	int (*poll_cq)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+};
+
+static bool same_library(const void *a, const void *b)
+{
+	Dl_info in_a, in_b;
+
+	return dladdr(a, &in_a) && dladdr(b, &in_b) && in_a.dli_fbase == in_b.dli_fbase;
+}
 
 /*
- * NULL: the process has not loaded the provider. It is looked up each time: these are calls that
- * take the kernel far longer.
+ * The function of a provider that says where its queues are; NULL: the device is not of this
+ * provider. libmlx4 does not check that: it would take any object for its own. Looked up each time:
+ * this happens in calls that take the kernel far longer. The device keeps the library loaded.
  */
-static init_obj_fn *mlx5_init_obj(void **library)
+static union function init_obj(const struct ibv_context *context, const char *library,
+			       const char *name, const char *version)
 {
-	union {
-		void *object;
-		init_obj_fn *function;
-	} found = { NULL };
+	const union function poll = { .poll_cq = context->ops.poll_cq };
+	union function found = { NULL };
+	void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
 
-	*library = dlopen(MLX5_LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
-	if (*library)
-		found.object = dlvsym(*library, "mlx5dv_init_obj", "MLX5_1.2");
-	return found.function;
+	if (!handle)
+		return found;
+	found.object = dlvsym(handle, name, version);
+	if (found.object && !same_library(found.object, poll.object))
+		found.object = NULL;
+	dlclose(handle);
+	return found;
 }
 
-/* 0: *obj is filled in; else it is no object of mlx5. */
-static int mlx5_ask(struct mlx5dv_obj *obj, uint64_t type)
+/* True: *obj is filled in. */
+static bool mlx5_ask(const struct ibv_context *context, struct mlx5dv_obj *obj, uint64_t type)
 {
-	void *library;
-	init_obj_fn *ask = mlx5_init_obj(&library);
-	int rc = ask ? ask(obj, type) : -1;
+	union function f = init_obj(context, "libmlx5.so.1", "mlx5dv_init_obj", "MLX5_1.2");
 
-	if (library)
-		dlclose(library);
-	return rc;
+	return f.object && f.mlx5(obj, type) == 0;
 }
+
+static bool mlx4_ask(const struct ibv_context *context, struct mlx4dv_obj *obj, uint64_t type)
+{
+	union function f = init_obj(context, "libmlx4.so.1", "mlx4dv_init_obj", "MLX4_1.0");
+
+	return f.object && f.mlx4(obj, type) == 0;
+}
+
+/* --- send queues ---------------------------------------------------------------------- */
 
 /*
- * The types whose send queue libmlx5 can be asked for. Others have none, or, as those that are
- * dynamically connected, may have none, and libmlx5 does not check that.
+ * The types whose send queue the provider can be asked for. Others have none. Those that are
+ * dynamically connected may have none, and libmlx5 does not check that.
  */
 static enum guest_qp_type type_of(const struct ibv_qp *qp)
 {
@@ -101,13 +134,28 @@ static bool mlx5_qp(struct ibv_qp *qp, struct queue_entry *e)
 	struct mlx5dv_qp q = { 0 };
 	struct mlx5dv_obj obj = { .qp = { .in = qp, .out = &q } };
 
-	if (mlx5_ask(&obj, MLX5DV_OBJ_QP) || !q.sq.wqe_cnt || !q.dbrec)
+	if (!mlx5_ask(qp->context, &obj, MLX5DV_OBJ_QP) || !q.sq.wqe_cnt || !q.dbrec)
 		return false;
 	e->provider = GUEST_PROVIDER_MLX5;
 	e->elem_size = q.sq.stride;
 	e->entries = q.sq.wqe_cnt;
 	e->address = (uint64_t)(uintptr_t)q.sq.buf;
 	e->doorbell = (uint64_t)(uintptr_t)q.dbrec;
+	return true;
+}
+
+/* It has no doorbell record. */
+static bool mlx4_qp(struct ibv_qp *qp, struct queue_entry *e)
+{
+	struct mlx4dv_qp q = { .comp_mask = 0 };
+	struct mlx4dv_obj obj = { .qp = { .in = qp, .out = &q } };
+
+	if (!mlx4_ask(qp->context, &obj, MLX4DV_OBJ_QP) || !q.sq.wqe_cnt)
+		return false;
+	e->provider = GUEST_PROVIDER_MLX4;
+	e->elem_size = 1u << q.sq.wqe_shift;
+	e->entries = q.sq.wqe_cnt;
+	e->address = (uint64_t)(uintptr_t)q.buf.buf + (uint64_t)q.sq.offset;
 	return true;
 }
 
@@ -129,11 +177,14 @@ bool queue_memory_qp(int providers, struct ibv_qp *qp, uint32_t path_mtu, struct
 	};
 	if (type == GUEST_QP_UNKNOWN)
 		return false;
-	if ((providers & RINGS_MLX5) && mlx5_qp(qp, e))
+	if (((providers & RINGS_MLX5) && mlx5_qp(qp, e)) ||
+	    ((providers & RINGS_MLX4) && mlx4_qp(qp, e)))
 		return true;
 	e->provider = GUEST_PROVIDER_RXE;
 	return (providers & RINGS_RXE) && is_rxe(qp->context);
 }
+
+/* --- completion queues ---------------------------------------------------------------- */
 
 /*
  * Copy as much as is mapped of COPY_BYTES, which is more than the library's object has. In pieces
@@ -150,22 +201,12 @@ static size_t copy_mapped(void *to, const void *from)
 	return n < 0 ? 0 : (size_t)n;
 }
 
-/*
- * Asking libmlx5 for a completion queue marks it as one that the application polls by itself: from
- * then on, libmlx5 leaves completions of destroyed queue pairs in it, and ibv_poll_cq() fails on
- * them. So a copy of its object is asked for, and the copy gets the mark.
- */
-bool queue_memory_cq(int providers, struct ibv_cq *cq, struct queue_entry *e)
+static bool mlx5_cq(struct ibv_cq *cq, struct queue_entry *e)
 {
-	union {
-		struct ibv_cq cq;
-		uint8_t bytes[COPY_BYTES];
-	} copy = { .bytes = { 0 } };
 	struct mlx5dv_cq q = { 0 };
-	struct mlx5dv_obj obj = { .cq = { .in = &copy.cq, .out = &q } };
+	struct mlx5dv_obj obj = { .cq = { .in = cq, .out = &q } };
 
-	if (!(providers & RINGS_MLX5) || copy_mapped(copy.bytes, cq) < sizeof(*cq) ||
-	    mlx5_ask(&obj, MLX5DV_OBJ_CQ))
+	if (!mlx5_ask(cq->context, &obj, MLX5DV_OBJ_CQ))
 		return false;
 	*e = (struct queue_entry){ .kind = GUEST_RING_CQ,
 				   .provider = GUEST_PROVIDER_MLX5,
@@ -175,4 +216,40 @@ bool queue_memory_cq(int providers, struct ibv_cq *cq, struct queue_entry *e)
 				   .address = (uint64_t)(uintptr_t)q.buf,
 				   .doorbell = (uint64_t)(uintptr_t)q.dbrec };
 	return true;
+}
+
+static bool mlx4_cq(struct ibv_cq *cq, struct queue_entry *e)
+{
+	struct mlx4dv_cq q = { .comp_mask = 0 };
+	struct mlx4dv_obj obj = { .cq = { .in = cq, .out = &q } };
+
+	if (!mlx4_ask(cq->context, &obj, MLX4DV_OBJ_CQ))
+		return false;
+	*e = (struct queue_entry){ .kind = GUEST_RING_CQ,
+				   .provider = GUEST_PROVIDER_MLX4,
+				   .number = q.cqn,
+				   .elem_size = (uint32_t)q.cqe_size,
+				   .entries = q.cqe_cnt,
+				   .address = (uint64_t)(uintptr_t)q.buf.buf,
+				   .doorbell = (uint64_t)(uintptr_t)q.set_ci_db };
+	return true;
+}
+
+/*
+ * A provider that is asked for a completion queue marks it as one that the application polls by
+ * itself. From then on, the provider leaves completions of destroyed queue pairs in it, and
+ * ibv_poll_cq() fails on them. So the provider is asked for a copy of its object, and the copy gets
+ * the mark.
+ */
+bool queue_memory_cq(int providers, struct ibv_cq *cq, struct queue_entry *e)
+{
+	union {
+		struct ibv_cq cq;
+		uint8_t bytes[COPY_BYTES];
+	} copy = { .bytes = { 0 } };
+
+	if (!(providers & (RINGS_MLX5 | RINGS_MLX4)) || copy_mapped(copy.bytes, cq) < sizeof(*cq))
+		return false;
+	return ((providers & RINGS_MLX5) && mlx5_cq(&copy.cq, e)) ||
+	       ((providers & RINGS_MLX4) && mlx4_cq(&copy.cq, e));
 }

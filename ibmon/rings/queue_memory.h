@@ -10,7 +10,7 @@
 
 #include "resex/queue_table.h"
 
-enum { RINGS_MLX5 = 1 << 0, RINGS_RXE = 1 << 1 };
+enum { RINGS_MLX5 = 1 << 0, RINGS_RXE = 1 << 1, RINGS_MLX4 = 1 << 2 };
 
 /* The words of RESEX_RINGS: a set of RINGS_*; -1: it has another word, which *bad, *len name. */
 int queue_memory_providers(const char *text, const char **bad, int *len);

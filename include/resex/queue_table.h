@@ -60,7 +60,7 @@ struct queue_entry {
 	uint32_t entries;   /* elements; 0 on rxe */
 	uint32_t reserved;
 	uint64_t address;  /* of the first element; 0 on rxe: the agent finds the ring itself */
-	uint64_t doorbell; /* address of the doorbell record; 0 on rxe */
+	uint64_t doorbell; /* address of the doorbell record; 0: none (rxe; mlx4: a send queue) */
 	uint64_t serial;   /* no two queues of a table have the same */
 	uint64_t reserved2;
 };

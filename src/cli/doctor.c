@@ -265,6 +265,8 @@ const struct doctor_check doctor_checks[] = {
 	  DOCTOR_NEEDS(INFO) | DOCTOR_NEEDS(LATER), false, check_ticks },
 	{ "links", "the rate of each link is that of its device",
 	  DOCTOR_NEEDS(INFO), false, doctor_links },
+	{ "adapters", "the queues of this host's adapters can be read",
+	  DOCTOR_NEEDS(INFO), false, doctor_adapters },
 	{ "agents", "resex-agent is heard in each guest",
 	  DOCTOR_NEEDS(RINGS), false, doctor_agents },
 	{ "rings", "the queues that guests publish can be read",

@@ -72,9 +72,24 @@ static void read_xen(struct doctor_facts *f, const char *sys)
 
 /* --- ports ------------------------------------------------------------------------- */
 
+/* The name of its driver; "": it has none. */
+static void read_driver(char *out, size_t size, const char *sys, const char *device)
+{
+	char path[PATH_MAX_HERE], target[PATH_MAX_HERE];
+	const char *slash;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/class/infiniband/%s/device/driver", sys, device);
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = 0;
+	slash = strrchr(target, '/');
+	snprintf(out, size, "%.64s", slash ? slash + 1 : target);
+}
+
 static void add_port(json_t *ports, const char *sys, const char *device, const char *port)
 {
 	char rate[LINE_MAX_HERE], layer[LINE_MAX_HERE], state[LINE_MAX_HERE], parent[LINE_MAX_HERE];
+	char driver[LINE_MAX_HERE];
 	bool soft;
 
 	read_text(rate, sizeof(rate), "%s/class/infiniband/%s/ports/%s/rate", sys, device, port);
@@ -83,10 +98,11 @@ static void add_port(json_t *ports, const char *sys, const char *device, const c
 	read_text(state, sizeof(state), "%s/class/infiniband/%s/ports/%s/state", sys, device, port);
 	/* Only soft-RoCE (rxe) has it: the interface that it sends by. */
 	soft = read_text(parent, sizeof(parent), "%s/class/infiniband/%s/parent", sys, device);
+	read_driver(driver, sizeof(driver), sys, device);
 	json_array_append_new(ports,
-			      json_pack("{s:s,s:i,s:f,s:s,s:b,s:b,s:s}", "device", device, "port",
-					(int)strtol(port, NULL, 10), "rate_gbit",
-					strtod(rate, NULL), "rate", rate, "ethernet",
+			      json_pack("{s:s,s:s,s:i,s:f,s:s,s:b,s:b,s:s}", "device", device,
+					"driver", driver, "port", (int)strtol(port, NULL, 10),
+					"rate_gbit", strtod(rate, NULL), "rate", rate, "ethernet",
 					!strcmp(layer, "Ethernet"), "soft", soft, "state", state));
 }
 

@@ -14,6 +14,72 @@
 /* Figures of another host are read some time after it wrote them. */
 #define SKEW_MOST_S 2.0
 
+/* --- adapters --------------------------------------------------------------------- */
+
+/* The provider of a driver; "": none whose queues ResEx knows. */
+static const char *provider_of(const json_t *port)
+{
+	const char *driver = doctor_s(port, "driver");
+
+	if (doctor_b(port, "soft"))
+		return "rxe";
+	return !strcmp(driver, "mlx5_core") ? "mlx5" : !strcmp(driver, "mlx4_core") ? "mlx4" : "";
+}
+
+/* Does resexd read its queues? */
+static bool is_read(const json_t *info, const char *provider)
+{
+	const json_t *all = json_object_get(info, "queues_read");
+
+	for (size_t i = 0; i < json_array_size(all); i++)
+		if (json_is_string(json_array_get(all, i)) &&
+		    !strcmp(json_string_value(json_array_get(all, i)), provider))
+			return true;
+	return false;
+}
+
+static void check_adapter(const json_t *info, const json_t *port, const struct doctor_report *r)
+{
+	const char *device = doctor_s(port, "device"), *provider = provider_of(port);
+
+	if (!is_read(info, provider))
+		doctor_say(r, DOCTOR_WARNING,
+			   "use an adapter of mlx5 or mlx4, or give the guests counters in "
+			   "resexd.json(5)",
+			   "%s has the driver %s, whose queues are not read: guests that use it "
+			   "are charged for CPU only",
+			   device,
+			   *doctor_s(port, "driver") ? doctor_s(port, "driver") : "unknown");
+	else if (doctor_b(port, "soft"))
+		doctor_say(r, DOCTOR_OK, "", "%s is soft-RoCE (rxe), whose queues are read",
+			   device);
+	else
+		doctor_say(r, DOCTOR_UNKNOWN,
+			   "compare with the counters of ports and virtual functions: see "
+			   "crosscheck in resexd.json(5)",
+			   "%s is an adapter of %s: its queues are read, of applications that are "
+			   "started with libresex-rings(7); %s",
+			   device, provider, doctor_s(info, "queues_note"));
+}
+
+void doctor_adapters(const struct doctor_facts *f, const struct doctor_report *r)
+{
+	const json_t *info = f->reply[DOCTOR_INFO], *port, *before = NULL;
+
+	if (doctor_b(info, "simulated")) {
+		doctor_say(r, DOCTOR_UNKNOWN, "", "the host is simulated: it has no adapter");
+		return;
+	}
+	if (!json_array_size(f->ports))
+		doctor_say(r, DOCTOR_UNKNOWN, "see ls /sys/class/infiniband, and lsmod",
+			   "this host shows no adapter of InfiniBand or RoCE");
+	for (size_t i = 0; i < json_array_size(f->ports); i++, before = port) {
+		port = json_array_get(f->ports, i); /* those of a device follow one another */
+		if (!before || strcmp(doctor_s(before, "device"), doctor_s(port, "device")) != 0)
+			check_adapter(info, port, r);
+	}
+}
+
 /* --- links ------------------------------------------------------------------------ */
 
 /* Bytes a second after line coding: 8 bits of 10 up to QDR, then 64 of 66; Ethernet shows those. */

@@ -29,6 +29,6 @@ double doctor_percent(json_int_t part, json_int_t all);
 
 typedef void doctor_run_fn(const struct doctor_facts *f, const struct doctor_report *r);
 doctor_run_fn doctor_agents, doctor_rings, doctor_reports, doctor_losses, doctor_counters;
-doctor_run_fn doctor_links, doctor_cluster, doctor_clocks;
+doctor_run_fn doctor_adapters, doctor_links, doctor_cluster, doctor_clocks;
 
 #endif

@@ -37,8 +37,8 @@ int plugins_find(struct plugins *ps, const char *name, const struct policy_ops *
 		 char why[static PLUGIN_WHY_MAX]);
 
 /*
- * The names of all files NAME.so of the directory, in order. Their number, at most max, or -errno
- * of the directory: -ENOENT is no fault.
+ * The names of all files NAME.so of the directory, in order. Returns their number, at most max, or
+ * -errno of opening the directory. -ENOENT: there is no such directory, which is allowed.
  */
 int plugins_names(const struct plugins *ps, char (*name)[FLOW_NAME_MAX], int max);
 

@@ -80,7 +80,7 @@ struct figures_runs {
 	struct figures_result *result; /* n of them, shared by the processes */
 };
 
-/* The index of the cell, which is added if there is none like it; -1: there is no room. */
+/* Add the cell, unless an equal one is there. Its index, or that of the equal one; -1: no room. */
 int figures_add(struct figures_runs *r, const struct figures_cell *c);
 /* The cell must be one of them. */
 const struct figures_result *figures_of(const struct figures_runs *r, const struct figures_cell *c);

@@ -8,6 +8,16 @@ resex_bench_report_SOURCES = tests/bench/bench_report.c
 resex_bench_report_LDADD = libresex-report.a
 CLEANFILES += resex-bench resex-bench-report
 
+if VERBS
+EXTRA_PROGRAMS += resex-bench-rings
+resex_bench_rings_SOURCES = tests/bench/bench_rings.c tests/fakeverbs/fakeverbs.c tests/fakeverbs/fakeverbs.h \
+	tests/fakeverbs/fakeverbs_priv.h tests/fakeverbs/mlx4.c tests/fakeverbs/mlx5.c $(MEASURE)
+resex_bench_rings_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+resex_bench_rings_LDADD = $(VERBS_LIBS)
+EXTRA_resex_bench_rings_DEPENDENCIES = libresex-rings.so
+CLEANFILES += resex-bench-rings
+endif
+
 EXTRA_PROGRAMS += resex-bench-transport
 EXTRA_DIST += tests/bench/onesided.gp
 resex_bench_transport_SOURCES = tests/bench/bench_transport.c tests/bench/transport_pause.c \

@@ -1,17 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What ./dev bench runs: all but verbs, agent and cache, or the named: agent, cache, report, tick, list, top,
+# What ./dev bench runs: all but verbs, agent and cache, or the named: agent, cache, report, rings, tick, list, top,
 # transport, onesided, lock, recovery, hosts, beats, verbs. Figures are ratios against a peer in the same run; no time is
-# judged. Options are tick's: -g: measure only the sizes that show growth; -j: one JSON object; -o PROGRAM: the
+# judged. Options are tick's: -g: measure only the sizes that show growth; -j, also of rings: one JSON object; -o PROGRAM: the
 # resex-bench of another build takes turns; -s GUESTSxQUEUES[:LOAD]: only this size and load. What follows cache
 # is given to cache.py.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build}
-names=() tick_options=() cache_options=()
+names=() tick_options=() rings_options=() cache_options=()
 while [ $# -gt 0 ]; do
 	case $1 in
-	-g | -j) tick_options+=("$1") ;;
+	-g) tick_options+=("$1") ;;
+	-j)
+		tick_options+=("$1")
+		rings_options+=("$1")
+		;;
 	-o | -s)
 		tick_options+=("$1" "${2:?bench: $1 needs an argument}")
 		shift
@@ -25,7 +29,7 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-[ ${#names[@]} -gt 0 ] || names=(report tick list top transport onesided lock recovery hosts beats)
+[ ${#names[@]} -gt 0 ] || names=(report rings tick list top transport onesided lock recovery hosts beats)
 
 # In VMs, since it takes a device: soft-RoCE. Some minutes; not in what runs by default. The table beside
 # perftest counts instructions, and says what that can show.
@@ -189,6 +193,7 @@ beats() (
 for what in "${names[@]}"; do
 	case $what in
 	report) "$build/resex-bench-report" ;;
+	rings) "$build/resex-bench-rings" "${rings_options[@]}" "$(realpath "$build/libresex-rings.so")" ;;
 	tick) "$build/resex-bench" "${tick_options[@]}" ;;
 	list) list ;;
 	top) top ;;
@@ -202,7 +207,7 @@ for what in "${names[@]}"; do
 	agent) agent ;;
 	cache) cache ;;
 	*)
-		echo "bench: there is no \"$what\": agent, report, tick, list, top, transport, onesided," \
+		echo "bench: there is no \"$what\": agent, report, rings, tick, list, top, transport, onesided," \
 			"lock, recovery, hosts, beats, verbs, cache" >&2
 		exit 2
 		;;

@@ -28,7 +28,7 @@ WAIT_S = 120
 wrong = []
 
 # On the machine of the test the clock may be free; and ticks may be late, so that something is lost.
-STEADY = ["daemon", "xen", "scheduler", "privileges", "links", "agents", "rings", "reports", "counters", "cluster"]
+STEADY = ["daemon", "xen", "scheduler", "privileges", "links", "adapters", "agents", "rings", "reports", "counters", "cluster"]
 HANGING = ["ticks", "losses", "clocks"]
 
 

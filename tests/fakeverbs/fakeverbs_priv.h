@@ -9,6 +9,17 @@
 
 struct ib_uverbs_create_qp; /* the kernel's part of a command */
 
+/* A request that was posted. */
+struct fakeverbs_request {
+	uint32_t opcode; /* the adapter's */
+	uint32_t bytes;	 /* that a READ asks for */
+	uint16_t blocks;
+	bool signalled; /* it asks for a completion */
+};
+
+/* Is there no room for a completion? */
+bool fakeverbs_is_full(const struct fakeverbs_cq *c);
+
 /* What differs between adapters. cmd and resp are the provider's own parts of a command. */
 struct fakeverbs_adapter {
 	const char *provider;
@@ -22,8 +33,11 @@ struct fakeverbs_adapter {
 	void (*resize)(struct fakeverbs_cq *cq, uint32_t entries, const void *cmd);
 	void (*qp)(struct fakeverbs_qp *qp, const struct ib_uverbs_create_qp *core, const void *cmd,
 		   void *resp);
-	uint32_t (*complete)(struct fakeverbs_qp *qp, uint32_t n);
-	bool (*fail)(struct fakeverbs_qp *qp);
+	/* The oldest request that was not executed. False: there is none. */
+	bool (*next)(const struct fakeverbs_qp *qp, struct fakeverbs_request *q);
+	/* Write its completion. There is room. */
+	void (*done)(const struct fakeverbs_qp *qp, const struct fakeverbs_request *q);
+	void (*failed)(const struct fakeverbs_qp *qp, const struct fakeverbs_request *q);
 	bool (*receive)(struct fakeverbs_qp *qp, uint32_t bytes, const void *scatter);
 };
 

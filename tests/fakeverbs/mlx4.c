@@ -72,11 +72,6 @@ static void qp(struct fakeverbs_qp *p, const struct ib_uverbs_create_qp *core, c
 
 /* --- completions --------------------------------------------------------------- */
 
-static bool is_full(const struct fakeverbs_cq *c)
-{
-	return ((c->produced - be32toh(c->db[0])) & 0xffffff) >= c->entries;
-}
-
 /* All but the last byte, then the last byte, which says that the entry is valid. */
 static void put_cqe(struct fakeverbs_cq *c, const struct mlx4_cqe *e, uint8_t op)
 {
@@ -116,60 +111,40 @@ static uint32_t read_bytes(const struct mlx4_wqe_ctrl_seg *c)
 	return sum;
 }
 
-static void put_done(const struct fakeverbs_qp *p, uint8_t opcode, uint32_t bytes)
+static bool next(const struct fakeverbs_qp *p, struct fakeverbs_request *q)
+{
+	const struct mlx4_wqe_ctrl_seg *c = request(p);
+	uint32_t opcode = be32toh(c->owner_opcode) & OPCODE_MASK;
+
+	if (!is_posted(p))
+		return false;
+	*q = (struct fakeverbs_request){
+		.opcode = opcode,
+		.bytes = opcode == MLX4_OPCODE_RDMA_READ ? read_bytes(c) : 0,
+		.blocks = 1,
+		.signalled = be32toh(c->srcrb_flags) & MLX4_WQE_CTRL_CQ_UPDATE,
+	};
+	return true;
+}
+
+static void put_done(const struct fakeverbs_qp *p, const struct fakeverbs_request *q)
 {
 	const struct mlx4_cqe e = { .vlan_my_qpn = htobe32(p->number),
 				    .wqe_index = htobe16(p->executed),
-				    .byte_cnt = htobe32(bytes) };
+				    .byte_cnt = htobe32(q->bytes) };
 
-	put_cqe(p->send_cq, &e, MLX4_CQE_IS_SEND_MASK | opcode);
+	put_cqe(p->send_cq, &e, (uint8_t)(MLX4_CQE_IS_SEND_MASK | q->opcode));
 }
 
-static void put_failed(const struct fakeverbs_qp *p)
+static void put_failed(const struct fakeverbs_qp *p, const struct fakeverbs_request *q)
 {
 	struct mlx4_err_cqe e = { .vlan_my_qpn = htobe32(p->number),
 				  .wqe_index = htobe16(p->executed) };
 
+	(void)q;
 	e.syndrome = p->failed ? MLX4_CQE_SYNDROME_WR_FLUSH_ERR
 			       : MLX4_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR;
 	put_cqe(p->send_cq, (struct mlx4_cqe *)&e, MLX4_CQE_IS_SEND_MASK | MLX4_CQE_OPCODE_ERROR);
-}
-
-/* Execute one request; fails: with an error. False: there is none, or no room to report it. */
-static bool execute(struct fakeverbs_qp *p, bool fails)
-{
-	const struct mlx4_wqe_ctrl_seg *c = request(p);
-	uint8_t opcode = be32toh(c->owner_opcode) & OPCODE_MASK;
-
-	if (!is_posted(p))
-		return false;
-	if (fails || (be32toh(c->srcrb_flags) & MLX4_WQE_CTRL_CQ_UPDATE)) {
-		if (is_full(p->send_cq))
-			return false;
-		if (fails)
-			put_failed(p);
-		else
-			put_done(p, opcode, opcode == MLX4_OPCODE_RDMA_READ ? read_bytes(c) : 0);
-	}
-	p->executed++;
-	return true;
-}
-
-static uint32_t complete(struct fakeverbs_qp *p, uint32_t n)
-{
-	uint32_t i = 0;
-
-	while (i < n && execute(p, p->failed))
-		i++;
-	return i;
-}
-
-static bool fail(struct fakeverbs_qp *p)
-{
-	if (!execute(p, true))
-		return false;
-	p->failed = true;
-	return true;
 }
 
 /* Data are never in a completion. */
@@ -179,7 +154,7 @@ static bool receive(struct fakeverbs_qp *p, uint32_t bytes, const void *scatter)
 				    .wqe_index = htobe16(p->received),
 				    .byte_cnt = htobe32(bytes) };
 
-	if (is_full(p->recv_cq) || scatter)
+	if (fakeverbs_is_full(p->recv_cq) || scatter)
 		return false;
 	put_cqe(p->recv_cq, &e, MLX4_RECV_OPCODE_SEND);
 	p->received++;
@@ -214,7 +189,8 @@ const struct fakeverbs_adapter fakeverbs_mlx4 = {
 	.cq = cq,
 	.resize = resize,
 	.qp = qp,
-	.complete = complete,
-	.fail = fail,
+	.next = next,
+	.done = put_done,
+	.failed = put_failed,
 	.receive = receive,
 };

@@ -12,7 +12,6 @@
 
 #include "tests/fakeverbs/fakeverbs_priv.h"
 
-enum { DB_POLLED = 0 }; /* MLX5_CQ_SET_CI, which is in no public header */
 enum { BLOCK = 64, SEGMENT = 16, SYNDROME_RETRY = 0x15, SYNDROME_FLUSH = 0x05 };
 
 static void context(const struct fakeverbs_conf *conf, const void *cmd, void *resp)
@@ -81,13 +80,6 @@ static struct mlx5_cqe64 *cqe_at(const struct fakeverbs_cq *c, uint32_t n)
 	return (struct mlx5_cqe64 *)(at + c->entry_bytes - sizeof(struct mlx5_cqe64));
 }
 
-static bool is_full(const struct fakeverbs_cq *c)
-{
-	uint32_t polled = be32toh(c->db[DB_POLLED]);
-
-	return ((c->produced - polled) & 0xffffff) >= c->entries;
-}
-
 /* All but the last byte, then the last byte, which says that the entry is valid. */
 static void put_cqe(struct fakeverbs_cq *c, const struct mlx5_cqe64 *e, uint8_t op, uint8_t format)
 {
@@ -123,28 +115,7 @@ static uint32_t read_bytes(const struct fakeverbs_qp *p, uint32_t segments)
 	return sum;
 }
 
-static void put_done(const struct fakeverbs_qp *p, uint32_t opcode, uint32_t segments)
-{
-	struct mlx5_cqe64 e = { .wqe_counter = htobe16(p->executed) };
-
-	name_qp(p, &e, opcode);
-	if (opcode == MLX5_OPCODE_RDMA_READ)
-		e.byte_cnt = htobe32(read_bytes(p, segments));
-	put_cqe(p->send_cq, &e, MLX5_CQE_REQ, 0);
-}
-
-static void put_failed(const struct fakeverbs_qp *p, uint32_t opcode)
-{
-	struct mlx5_cqe64 e = { .wqe_counter = htobe16(p->executed) };
-	struct mlx5_err_cqe *err = (struct mlx5_err_cqe *)&e;
-
-	name_qp(p, &e, opcode);
-	err->syndrome = p->failed ? SYNDROME_FLUSH : SYNDROME_RETRY;
-	put_cqe(p->send_cq, &e, MLX5_CQE_REQ_ERR, 0);
-}
-
-/* Execute one request; fails: with an error. False: there is none, or no room to report it. */
-static bool execute(struct fakeverbs_qp *p, bool fails)
+static bool next(const struct fakeverbs_qp *p, struct fakeverbs_request *q)
 {
 	const struct mlx5_wqe_ctrl_seg *c = segment(p, p->executed, 0);
 	uint32_t opcode = be32toh(c->opmod_idx_opcode) & 0xff;
@@ -154,33 +125,32 @@ static bool execute(struct fakeverbs_qp *p, bool fails)
 		return false;
 	if ((uint16_t)(be32toh(c->opmod_idx_opcode) >> 8) != p->executed || !segments)
 		abort(); /* the library never writes that */
-	if (fails || (c->fm_ce_se & MLX5_WQE_CTRL_CQ_UPDATE)) {
-		if (is_full(p->send_cq))
-			return false;
-		if (fails)
-			put_failed(p, opcode);
-		else
-			put_done(p, opcode, segments);
-	}
-	p->executed = (uint16_t)(p->executed + (segments + 3) / 4);
+	*q = (struct fakeverbs_request){
+		.opcode = opcode,
+		.bytes = opcode == MLX5_OPCODE_RDMA_READ ? read_bytes(p, segments) : 0,
+		.blocks = (uint16_t)((segments + 3) / 4),
+		.signalled = c->fm_ce_se & MLX5_WQE_CTRL_CQ_UPDATE,
+	};
 	return true;
 }
 
-static uint32_t complete(struct fakeverbs_qp *p, uint32_t n)
+static void put_done(const struct fakeverbs_qp *p, const struct fakeverbs_request *q)
 {
-	uint32_t i = 0;
+	struct mlx5_cqe64 e = { .wqe_counter = htobe16(p->executed),
+				.byte_cnt = htobe32(q->bytes) };
 
-	while (i < n && execute(p, p->failed))
-		i++;
-	return i;
+	name_qp(p, &e, q->opcode);
+	put_cqe(p->send_cq, &e, MLX5_CQE_REQ, 0);
 }
 
-static bool fail(struct fakeverbs_qp *p)
+static void put_failed(const struct fakeverbs_qp *p, const struct fakeverbs_request *q)
 {
-	if (!execute(p, true))
-		return false;
-	p->failed = true;
-	return true;
+	struct mlx5_cqe64 e = { .wqe_counter = htobe16(p->executed) };
+	struct mlx5_err_cqe *err = (struct mlx5_err_cqe *)&e;
+
+	name_qp(p, &e, q->opcode);
+	err->syndrome = p->failed ? SYNDROME_FLUSH : SYNDROME_RETRY;
+	put_cqe(p->send_cq, &e, MLX5_CQE_REQ_ERR, 0);
 }
 
 static bool receive(struct fakeverbs_qp *p, uint32_t bytes, const void *scatter)
@@ -188,7 +158,7 @@ static bool receive(struct fakeverbs_qp *p, uint32_t bytes, const void *scatter)
 	enum { FORMAT_32 = 4 };
 	struct mlx5_cqe64 e = { .wqe_counter = htobe16(p->received), .byte_cnt = htobe32(bytes) };
 
-	if (is_full(p->recv_cq) || (scatter && bytes > 32))
+	if (fakeverbs_is_full(p->recv_cq) || (scatter && bytes > 32))
 		return false;
 	name_qp(p, &e, 0);
 	if (scatter)
@@ -225,7 +195,8 @@ const struct fakeverbs_adapter fakeverbs_mlx5 = {
 	.cq = cq,
 	.resize = resize,
 	.qp = qp,
-	.complete = complete,
-	.fail = fail,
+	.next = next,
+	.done = put_done,
+	.failed = put_failed,
 	.receive = receive,
 };

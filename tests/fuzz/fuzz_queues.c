@@ -110,10 +110,16 @@ static bool power_of_two(uint32_t v)
 
 static void check_ring(const struct guest_ring *g)
 {
+	uint32_t shift = g->provider == GUEST_PROVIDER_MLX4; /* completions of half the size */
+	bool sq_4 = shift && g->kind == GUEST_RING_SQ;
+
 	FUZZ_REQUIRE(g->kind == GUEST_RING_SQ || g->kind == GUEST_RING_CQ);
-	FUZZ_REQUIRE(g->provider == GUEST_PROVIDER_MLX5 && g->pid == PID);
+	FUZZ_REQUIRE(g->provider == GUEST_PROVIDER_MLX5 || g->provider == GUEST_PROVIDER_MLX4);
+	FUZZ_REQUIRE(g->pid == PID);
 	FUZZ_REQUIRE(g->number && g->number < 1 << 24 && g->qp_type <= GUEST_QP_RAW);
-	FUZZ_REQUIRE(power_of_two(g->elem_size) && g->elem_size >= 64 && g->elem_size <= 128);
+	FUZZ_REQUIRE(power_of_two(g->elem_size));
+	FUZZ_REQUIRE(g->elem_size >= (sq_4 ? 64 : 64u >> shift));
+	FUZZ_REQUIRE(g->elem_size <= (sq_4 ? GUEST_PAGE : 128u >> shift));
 	FUZZ_REQUIRE(power_of_two(g->entries) && g->entries >= 2 && g->entries <= 1 << 20);
 	FUZZ_REQUIRE(g->kind == GUEST_RING_CQ || g->entries <= 1 << 15);
 	FUZZ_REQUIRE(!g->path_mtu || (power_of_two(g->path_mtu) && g->path_mtu >= 256));
@@ -121,8 +127,9 @@ static void check_ring(const struct guest_ring *g)
 	FUZZ_REQUIRE(g->frames >= 1 && g->frames < GUEST_RING_FRAMES_MAX);
 	FUZZ_REQUIRE((uint64_t)g->elem_size * g->entries + g->offset <=
 		     (uint64_t)g->frames * GUEST_PAGE);
-	FUZZ_REQUIRE(g->db_bytes == 8 && g->db_offset % 8 == 0 && g->db_offset <= GUEST_PAGE - 8);
-	FUZZ_REQUIRE(g->db_frame);
+	FUZZ_REQUIRE(g->db_bytes == (sq_4 ? 0 : 8));
+	FUZZ_REQUIRE(g->db_offset % 8 == 0 && g->db_offset <= GUEST_PAGE - 8);
+	FUZZ_REQUIRE((g->db_frame == 0) == sq_4);
 }
 
 static int sink_publish(void *ctx, const struct guest_ring *g, const uint64_t *frame, uint32_t *id)
@@ -170,18 +177,20 @@ static int sink_join(void *ctx, pid_t pid)
 static void honest(uint8_t arg, uint8_t form)
 {
 	static const uint32_t entries[] = { 2, 64, 4096, 32768 };
-	bool cq = form & 1;
+	bool cq = form & 1, mlx4 = form & 128;
 
 	w.table.entry[arg % QUEUE_TABLE_ENTRIES] = (struct queue_entry){
 		.kind = cq ? GUEST_RING_CQ : GUEST_RING_SQ,
-		.provider = form & 64 ? GUEST_PROVIDER_RXE : GUEST_PROVIDER_MLX5,
+		.provider = form & 64 ? GUEST_PROVIDER_RXE
+			    : mlx4    ? GUEST_PROVIDER_MLX4
+				      : GUEST_PROVIDER_MLX5,
 		.number = 1u + arg,
 		.qp_type = cq ? 0 : GUEST_QP_RC,
 		.path_mtu = cq ? 0 : 1024,
-		.elem_size = 64,
+		.elem_size = mlx4 && !cq ? 256 : 64,
 		.entries = entries[form >> 1 & 3] << (form >> 3 & (cq ? 3 : 0)),
 		.address = 0x1000000ull * (1u + arg) + 64u * (form >> 5),
-		.doorbell = 0x20000000ull + 64u * arg,
+		.doorbell = mlx4 && !cq ? 0 : 0x20000000ull + 64u * arg,
 		.serial = ++w.ids,
 	};
 	w.table.generation = (w.table.generation | 1) + 1;

@@ -57,10 +57,10 @@ tests_fuzz_fuzz_methods_SOURCES = tests/fuzz/fuzz_methods.c tests/fuzz/fuzz.h \
 	tests/fakes/fake_guest.c tests/fakes/fake_guest.h tests/fakes/fake_host.c tests/fakes/fake_host.h
 tests_fuzz_fuzz_methods_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_methods_LDADD = $(DAEMON_LIBS) libreconf.a libshared.a libibmon.a libcounters.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
-tests_fuzz_fuzz_mlx4_SOURCES = tests/fuzz/fuzz_mlx4.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_mlx4_SOURCES = tests/fuzz/fuzz_mlx4.c tests/fuzz/fuzz_mlx.h tests/fuzz/fuzz.h
 tests_fuzz_fuzz_mlx4_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_mlx4_LDADD = libibmon.a
-tests_fuzz_fuzz_mlx5_SOURCES = tests/fuzz/fuzz_mlx5.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_mlx5_SOURCES = tests/fuzz/fuzz_mlx5.c tests/fuzz/fuzz_mlx.h tests/fuzz/fuzz.h
 tests_fuzz_fuzz_mlx5_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_mlx5_LDADD = libibmon.a
 tests_fuzz_fuzz_nodes_SOURCES = tests/fuzz/fuzz_nodes.c tests/fuzz/fuzz.h

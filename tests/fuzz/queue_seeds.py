@@ -27,6 +27,7 @@ QUEUES = {
     "no_room": b"".join(listed(i, 2) for i in range(20)) + bytes([7, 0x28]) + FULL + bytes([7, 0]) + FULL,
     "large": b"".join(listed(i, 0x1f) for i in range(20)) + LOOK,
     "rxe": listed(3, 64) + LOOK + listed(3, 65) + LOOK,
+    "mlx4": b"".join(listed(i, 128 + i) + LOOK for i in range(16)) + FULL,
     "words": listed(0, 3) + b"".join(word(8 + k, 1 << s) + bytes([5, 2]) + LOOK + listed(0, 3)
                                      for k in range(6) for s in (0, 7, 20, 33, 52, 63)),
 }

@@ -338,11 +338,11 @@ tests_unit_test_scan_SOURCES = tests/unit/test_scan.c $(FAKE_RING) $(FAKE_GUEST)
 tests_unit_test_scan_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_SOURCES = tests/unit/test_guest.c $(FAKE_GUEST) $(FAKE_RING) \
 	tests/unit/guest_rig.h
-tests_unit_test_ring_mlx4_SOURCES = tests/unit/test_ring_mlx4.c tests/unit/ring_mlx4_rig.h
+tests_unit_test_ring_mlx4_SOURCES = tests/unit/test_ring_mlx4.c tests/unit/ring_mlx_both.h tests/unit/ring_mlx_rig.h tests/unit/ring_mlx4_rig.h
 tests_unit_test_ring_mlx4_LDADD = $(IBMON_LIBS)
-tests_unit_test_ring_mlx4_cq_SOURCES = tests/unit/test_ring_mlx4_cq.c tests/unit/ring_mlx4_rig.h
+tests_unit_test_ring_mlx4_cq_SOURCES = tests/unit/test_ring_mlx4_cq.c tests/unit/ring_mlx_rig.h tests/unit/ring_mlx4_rig.h
 tests_unit_test_ring_mlx4_cq_LDADD = $(IBMON_LIBS)
-tests_unit_test_ring_mlx5_SOURCES = tests/unit/test_ring_mlx5.c
+tests_unit_test_ring_mlx5_SOURCES = tests/unit/test_ring_mlx5.c tests/unit/ring_mlx_both.h tests/unit/ring_mlx_rig.h tests/unit/ring_mlx5_rig.h
 tests_unit_test_ring_mlx5_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_doorbell_SOURCES = tests/unit/test_guest_doorbell.c $(FAKE_GUEST) $(FAKE_RING) \
 	tests/unit/guest_rig.h
@@ -396,12 +396,17 @@ tests_unit_test_golden_mlx5_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
 tests_unit_test_golden_mlx5_laps_SOURCES = tests/unit/test_golden_mlx5_laps.c $(MLX_RIG)
 tests_unit_test_golden_mlx5_laps_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 tests_unit_test_golden_mlx5_laps_LDADD = $(IBMON_LIBS) $(VERBS_LIBS)
-check_PROGRAMS += tests/unit/test_rings
-TESTS += tests/unit/test_rings
-tests_unit_test_rings_SOURCES = tests/unit/test_rings.c tests/unit/rings_app.h tests/unit/rings_rig.h tests/unit/tmpdir.h $(MLX_RIG)
+check_PROGRAMS += tests/unit/test_rings tests/unit/test_rings_mlx4
+TESTS += tests/unit/test_rings tests/unit/test_rings_mlx4
+RINGS_RIG = tests/unit/rings_app.h tests/unit/rings_both.h tests/unit/rings_rig.h tests/unit/tmpdir.h
+tests_unit_test_rings_SOURCES = tests/unit/test_rings.c $(RINGS_RIG) $(MLX_RIG)
 tests_unit_test_rings_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 tests_unit_test_rings_LDADD = libagent.a libload.a libshared.a libreconf.a $(IBMON_LIBS) libutil.a $(EVENT_LIBS) $(ISAL_LIBS) $(XENGUEST_LIBS) $(VERBS_LIBS)
 EXTRA_tests_unit_test_rings_DEPENDENCIES = libresex-rings.so tests/unit/rings_loader tests/unit/rings_plugin.so
+tests_unit_test_rings_mlx4_SOURCES = tests/unit/test_rings_mlx4.c $(RINGS_RIG) $(MLX_RIG)
+tests_unit_test_rings_mlx4_LDFLAGS = $(tests_unit_test_rings_LDFLAGS)
+tests_unit_test_rings_mlx4_LDADD = $(tests_unit_test_rings_LDADD)
+EXTRA_tests_unit_test_rings_mlx4_DEPENDENCIES = libresex-rings.so
 # A program that test_rings runs, and what that loads.
 check_PROGRAMS += tests/unit/rings_loader tests/unit/rings_plugin.so
 tests_unit_rings_loader_SOURCES = tests/unit/rings_loader.c tests/unit/rings_app.h $(FAKEVERBS)

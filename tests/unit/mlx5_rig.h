@@ -50,10 +50,10 @@ static struct rig_qp *add(struct provider_rig *x, enum ibv_qp_type type, bool kn
 }
 
 /* Each test file is a program of its own. */
-#ifndef MLX5_RIG_BEGIN
-#define MLX5_RIG_BEGIN unit_begin
+#ifndef MLX_RIG_BEGIN
+#define MLX_RIG_BEGIN unit_begin
 #endif
-void MLX5_RIG_BEGIN(void)
+void MLX_RIG_BEGIN(void)
 {
 	rig_begin(&(struct fakeverbs_conf){ .provider = "mlx5", .cqe_version = 1 });
 }

@@ -17,8 +17,12 @@
 #include "tests/unit/tmpdir.h"
 
 void rig_fake_begin(void);
-#define MLX5_RIG_BEGIN rig_fake_begin
+#define MLX_RIG_BEGIN rig_fake_begin
+#ifdef RINGS_MLX4
+#include "tests/unit/mlx4_rig.h"
+#else
 #include "tests/unit/mlx5_rig.h"
+#endif
 #include "tests/unit/rings_app.h"
 
 enum { WAIT_MS = 60000 };
@@ -162,19 +166,26 @@ static inline const uint8_t *find_frame(uint64_t frame)
 	return found;
 }
 
+/* With that of its doorbell record, if it has one. */
+static inline uint32_t mapped_pages(const struct mapped *m)
+{
+	return m->desc.frames + (m->desc.db_frame != 0);
+}
+
 static inline void mapped_copy(struct mapped *m)
 {
-	for (uint32_t i = 0; i <= m->desc.frames; i++)
+	for (uint32_t i = 0; i < mapped_pages(m); i++)
 		memcpy(m->mem + (size_t)i * GUEST_PAGE, m->page[i], GUEST_PAGE);
 }
 
 static inline void mapped_open(struct rig *r, struct mapped *m, const struct ring_desc *d)
 {
-	size_t len = ((size_t)d->frames + 1) * GUEST_PAGE;
+	size_t len;
 
 	assert_true(d->frames < sizeof(m->page) / sizeof(m->page[0]));
 	m->desc = *d;
-	for (uint32_t i = 0; i <= d->frames; i++) {
+	len = (size_t)mapped_pages(m) * GUEST_PAGE;
+	for (uint32_t i = 0; i < mapped_pages(m); i++) {
 		m->page[i] = find_frame(i < d->frames ? r->reg.frame[d->first_frame + i]
 						      : d->db_frame);
 		assert_non_null(m->page[i]);
@@ -314,7 +325,7 @@ void unit_begin(void)
 		argv[n++] = p;
 	snprintf(sock, sizeof(sock), "/tmp/resex-rings-%d.sock", (int)getpid());
 	setenv("RESEX_AGENT_SOCKET", sock, 1);
-	setenv("RESEX_RINGS", "mlx5,rxe", 1);
+	setenv("RESEX_RINGS", "mlx5,mlx4,rxe", 1);
 	setenv("LD_PRELOAD", realpath("libresex-rings.so", NULL), 1);
 	snprintf(args + len, sizeof(args) - (size_t)len, "%s:verify_asan_link_order=0",
 		 asan ? asan : "");

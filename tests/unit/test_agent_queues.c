@@ -203,6 +203,18 @@ static struct queue_entry a_queue(uint32_t kind, uint32_t number)
 				     .serial = number };
 }
 
+/* Of mlx4: slots of 128 bytes, and no doorbell record; or completions of 32. */
+static struct queue_entry a_queue_4(uint32_t kind, uint32_t number)
+{
+	struct queue_entry e = a_queue(kind, number);
+
+	e.provider = GUEST_PROVIDER_MLX4;
+	e.elem_size = kind == GUEST_RING_SQ ? 128 : 32;
+	if (kind == GUEST_RING_SQ)
+		e.doorbell = 0;
+	return e;
+}
+
 static void list(pid_t pid, int slot, struct queue_entry e)
 {
 	rig->p[pid].table.entry[slot] = e;
@@ -268,14 +280,17 @@ static void one_published(void)
 static const struct wrong {
 	const char *name;
 	size_t at; /* of a field of 32 bits, or of 64 if wide */
-	bool wide, cq;
+	bool wide, cq, mlx4;
 	uint64_t value;
 } wrongs[] = {
-#define W32(field, v) offsetof(struct queue_entry, field), false, false, v
-#define W64(field, v) offsetof(struct queue_entry, field), true, false, v
-#define C32(field, v) offsetof(struct queue_entry, field), false, true, v
+#define W32(field, v) offsetof(struct queue_entry, field), false, false, false, v
+#define W64(field, v) offsetof(struct queue_entry, field), true, false, false, v
+#define C32(field, v) offsetof(struct queue_entry, field), false, true, false, v
+#define M32(field, v) offsetof(struct queue_entry, field), false, false, true, v
+#define M64(field, v) offsetof(struct queue_entry, field), true, false, true, v
+#define N32(field, v) offsetof(struct queue_entry, field), false, true, true, v
 	{ "entry__kind_of_none__is_refused", W32(kind, 3) },
-	{ "entry__provider_without_layout__is_refused", W32(provider, GUEST_PROVIDER_MLX4) },
+	{ "entry__provider_without_layout__is_refused", W32(provider, 4) },
 	{ "entry__number_0__is_refused", W32(number, 0) },
 	{ "entry__number_of_25_bits__is_refused", W32(number, 1 << 24) },
 	{ "entry__unknown_type__is_refused", W32(qp_type, GUEST_QP_RAW + 1) },
@@ -298,12 +313,21 @@ static const struct wrong {
 	{ "entry__completion_queue_with_type__is_refused", C32(qp_type, GUEST_QP_RC) },
 	{ "entry__completion_queue_of_16_mib__is_refused", C32(entries, 1 << 18) },
 	{ "entry__completions_of_21_bits__is_refused", C32(entries, 1 << 21) },
+	{ "entry__mlx4_slot_of_32__is_refused", M32(elem_size, 32) },
+	{ "entry__mlx4_slot_beyond_a_page__is_refused", M32(elem_size, 8192) },
+	{ "entry__mlx4_slots_of_17_bits__is_refused", M32(entries, 65536) },
+	{ "entry__mlx4_slots_with_a_doorbell_record__is_refused", M64(doorbell, DB) },
+	{ "entry__mlx4_completion_of_16__is_refused", N32(elem_size, 16) },
+	{ "entry__mlx4_completion_of_128__is_refused", N32(elem_size, 128) },
+	{ "entry__mlx4_completions_without_a_doorbell_record__is_refused",
+	  offsetof(struct queue_entry, doorbell), true, true, true, 0 },
 };
 
 static void wrong_is_refused(void **state)
 {
 	const struct wrong *w = *state;
-	struct queue_entry e = a_queue(w->cq ? GUEST_RING_CQ : GUEST_RING_SQ, 9);
+	uint32_t kind = w->cq ? GUEST_RING_CQ : GUEST_RING_SQ;
+	struct queue_entry e = w->mlx4 ? a_queue_4(kind, 9) : a_queue(kind, 9);
 	uint32_t narrow = (uint32_t)w->value;
 	struct guest_ring g;
 	struct queue_place p;
@@ -339,7 +363,8 @@ TEST(entry__any_bytes__are_in_range_or_refused)
 
 	prop_start(&r);
 	for (int step = 0; step < 200000; step++) {
-		struct queue_entry e = a_queue(1 + (uint32_t)prop_range(&r, 0, 1), 3);
+		uint32_t kind = 1 + (uint32_t)prop_range(&r, 0, 1);
+		struct queue_entry e = step % 2 ? a_queue(kind, 3) : a_queue_4(kind, 3);
 		struct guest_ring g = { 0 };
 		struct queue_place p = { 0 };
 		uint32_t *word = (uint32_t *)&e;
@@ -359,6 +384,7 @@ TEST(entry__any_bytes__are_in_range_or_refused)
 				    (uint64_t)g.frames * GUEST_PAGE);
 		prop_assert(&r, step, g.db_offset <= GUEST_PAGE - 8 && g.db_offset % 8 == 0);
 		prop_assert(&r, step, p.db_page % GUEST_PAGE == 0 && p.page % GUEST_PAGE == 0);
+		prop_assert(&r, step, g.db_bytes || (p.db_page | g.db_offset) == 0);
 	}
 	assert_true(accepted > 1000);
 }
@@ -410,6 +436,28 @@ RIG_TEST(table__queue_listed__is_published_with_its_frames)
 	assert_int_equal(g->created, 555);
 	assert_int_equal(rig->frame[g->id], 5 * MB + (QUEUE + 64ull * MB) / GUEST_PAGE);
 	assert_int_equal(g->db_frame, 5 * MB + DB / GUEST_PAGE);
+}
+
+RIG_TEST(table__queues_of_mlx4__the_send_queue_has_no_doorbell_record)
+{
+	const struct guest_ring *g;
+
+	(void)state;
+	begin(5);
+	list(5, 0, a_queue_4(GUEST_RING_SQ, 1));
+	list(5, 1, a_queue_4(GUEST_RING_CQ, 2));
+	assert_int_equal(tell(5), 0);
+	assert_true(look(false));
+	g = ring(1);
+	assert_int_equal(g->provider, GUEST_PROVIDER_MLX4);
+	assert_int_equal(g->elem_size, 128);
+	assert_int_equal(g->frames, 5);
+	assert_int_equal(g->db_frame | g->db_offset | g->db_bytes, 0);
+	g = ring(2);
+	assert_int_equal(g->elem_size, 32);
+	assert_int_equal(g->db_frame, 5 * MB + DB / GUEST_PAGE);
+	assert_int_equal(g->db_bytes, 8);
+	assert_false(look(true)); /* their frames are the same */
 }
 
 RIG_TEST(table__unchanged__is_neither_read_nor_published_again)

@@ -17,7 +17,8 @@ static const char *const good[DOCTOR_REPLIES] = {
 			"'ticks':5000,'late_ticks':10,'clock_back':0,'events_lost':0,"
 			"'cluster':'c','quorate':true,'cluster_note':'','crosscheck':true,"
 			"'links':[{'name':'ib0','bytes_s':1250000000,'port':'port:mlx5_0/1',"
-			"'counter':{'error':'','diverges':false}}]}",
+			"'counter':{'error':'','diverges':false}}],"
+			"'queues_read':['rxe','mlx5','mlx4'],'queues_note':'mlx was not yet run'}",
 	[DOCTOR_LATER] = "{'ticks':6000,'late_ticks':12,'late_p99_ns':200000,"
 			 "'tick_mean_ns':5000,'interval_ns':1000000}",
 	[DOCTOR_LIST] = "{'guests':[{'name':'web','latencies_second':9,'latencies':100,"
@@ -39,9 +40,9 @@ static const char *const good[DOCTOR_REPLIES] = {
 			 "'figures_age_ms':500,'time_ns':999500000000}]}",
 };
 
-static const char good_ports[] =
-	"[{'device':'mlx5_0','port':1,'rate':'10 Gb/sec (1X QDR)','rate_gbit':10.0,"
-	"'ethernet':true,'soft':false,'state':'4: ACTIVE'}]";
+static const char good_ports[] = "[{'device':'mlx5_0','driver':'mlx5_core','port':1,'rate':'10 "
+				 "Gb/sec (1X QDR)','rate_gbit':10.0,"
+				 "'ethernet':true,'soft':false,'state':'4: ACTIVE'}]";
 
 static json_t *parsed(const char *text)
 {
@@ -233,6 +234,7 @@ static const struct row rows[] = {
 	  DOCTOR_FAULT, "more is sent by link ib0" },
 	{ "counters_error", "counters", DOCTOR_RINGS, "guests.1.counter.error", "'no such port'",
 	  DOCTOR_WARNING, "counter of bulk cannot be read: no such port" },
+	{ "adapters_good", "adapters", 0, NULL, NULL, DOCTOR_UNKNOWN, "is an adapter of mlx5" },
 	{ "links_good", "links", 0, NULL, NULL, DOCTOR_OK,
 	  "link ib0 has the rate of mlx5_0: 1.250 GB/s" },
 	{ "links_above", "links", DOCTOR_INFO, "links.0.bytes_s", "1300000000", DOCTOR_FAULT,
@@ -491,6 +493,42 @@ TEST(links__rate_of_a_port__is_after_line_coding)
 		assert_finds("links", &f, DOCTOR_FAULT, "carries");
 		facts_free(&f);
 	}
+}
+
+TEST(adapters__of_each_driver__are_read_or_not)
+{
+	json_t *findings, *second;
+	struct doctor_facts f;
+
+	facts_good(&f);
+	assert_finds("adapters", &f, DOCTOR_UNKNOWN,
+		     "mlx5_0 is an adapter of mlx5: its queues are");
+	assert_finds("adapters", &f, DOCTOR_UNKNOWN, "libresex-rings(7); mlx was not yet run");
+	set_port(&f, "driver", json_string("mlx4_core"));
+	assert_finds("adapters", &f, DOCTOR_UNKNOWN, "an adapter of mlx4:");
+	set_port(&f, "driver", json_string("bnxt_re"));
+	assert_finds("adapters", &f, DOCTOR_WARNING, "driver bnxt_re, whose queues are not read");
+	set_port(&f, "driver", json_string(""));
+	assert_finds("adapters", &f, DOCTOR_WARNING, "the driver unknown");
+	set_port(&f, "soft", json_true());
+	assert_finds("adapters", &f, DOCTOR_OK, "soft-RoCE (rxe), whose queues are read");
+	second = json_deep_copy(json_array_get(f.ports, 0));
+	json_object_set_new(second, "port", json_integer(2));
+	json_array_append(f.ports, second);
+	assert_finds("adapters", &f, DOCTOR_OK, "soft-RoCE"); /* one device, one finding */
+	json_object_set_new(second, "device", json_string("rxe1"));
+	findings = found("adapters", &f);
+	assert_int_equal(json_array_size(findings), 2);
+	json_decref(findings);
+	json_decref(second);
+	set_at(f.reply[DOCTOR_INFO], "queues_read", json_pack("[s]", "mlx5"));
+	json_array_remove(f.ports, 1);
+	assert_finds("adapters", &f, DOCTOR_WARNING, "whose queues are not read");
+	json_array_clear(f.ports);
+	assert_finds("adapters", &f, DOCTOR_UNKNOWN, "no adapter of InfiniBand or RoCE");
+	set_at(f.reply[DOCTOR_INFO], "simulated", json_true());
+	assert_finds("adapters", &f, DOCTOR_UNKNOWN, "simulated");
+	facts_free(&f);
 }
 
 TEST(links__port__may_be_down_or_soft_or_found_by_the_name_of_the_link)

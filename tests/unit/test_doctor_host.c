@@ -6,8 +6,7 @@
 #include "src/cli/doctor_host.h"
 #include "tests/unit/tmpdir.h"
 
-/* A file below sys, with the folders on the way. */
-static void put_file(struct tmpdir *sys, const char *name, const char *text)
+static void make_folders(struct tmpdir *sys, const char *name)
 {
 	char dir[128];
 
@@ -16,7 +15,19 @@ static void put_file(struct tmpdir *sys, const char *name, const char *text)
 		if (name[i] == '/')
 			mkdir(tmp_at(sys, dir), 0755);
 	}
+}
+
+/* A file below sys, with the folders on the way. */
+static void put_file(struct tmpdir *sys, const char *name, const char *text)
+{
+	make_folders(sys, name);
 	tmp_write(sys, name, text);
+}
+
+static void put_link(struct tmpdir *sys, const char *name, const char *target)
+{
+	make_folders(sys, name);
+	assert_int_equal(symlink(target, tmp_at(sys, name)), 0);
 }
 
 static int setup(void **state)
@@ -97,13 +108,16 @@ RIG_TEST(ports__of_each_device__have_rate_layer_and_state)
 	assert_string_equal(json_string_value(json_object_get(p, "state")), "4: ACTIVE");
 	assert_true(json_is_false(json_object_get(p, "ethernet")));
 	assert_true(json_is_false(json_object_get(p, "soft")));
+	assert_string_equal(json_string_value(json_object_get(p, "driver")), "");
 	json_decref(f.ports);
+	put_link(*state, "class/infiniband/mlx5_0/device/driver", "../../bus/drivers/mlx5_core");
 	put_file(*state, PORT "link_layer", "Ethernet\n");
 	put_file(*state, "class/infiniband/mlx5_0/parent", "eth0\n");
 	f = facts_of(*state);
 	p = json_array_get(f.ports, 0);
 	assert_true(json_is_true(json_object_get(p, "ethernet")));
 	assert_true(json_is_true(json_object_get(p, "soft")));
+	assert_string_equal(json_string_value(json_object_get(p, "driver")), "mlx5_core");
 	json_decref(f.ports);
 }
 

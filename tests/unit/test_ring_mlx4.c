@@ -5,44 +5,31 @@
  */
 #include "tests/unit/ring_mlx4_rig.h"
 
+#include "tests/unit/ring_mlx_both.h"
+
 /* --- opening ----------------------------------------------------------- */
 
 TEST(open__what_is_not_such_a_queue__is_refused)
 {
-	static const struct {
-		uint32_t kind, elem, entries, type, number, first, frames;
-		int rc;
-	} rows[] = {
-		{ RING_SQ, 64, 64, GUEST_QP_XRC, 1, 0, 1, 0 },
-		{ RING_SQ, 32, 64, GUEST_QP_RC, 1, 0, 1, -EPROTONOSUPPORT },
-		{ RING_SQ, 64, 65536, GUEST_QP_RC, 1, 0, 1, -EPROTONOSUPPORT },
-		{ RING_SQ, 64, 64, GUEST_QP_DC, 1, 0, 1, -EPROTONOSUPPORT },
-		{ RING_SQ, 64, 64, GUEST_QP_RC, 0, 0, 1, -EBADMSG },
-		{ RING_SQ, 64, 64, GUEST_QP_RC, 0x1000000, 0, 1, -EBADMSG },
-		{ RING_SQ, 64, 256, GUEST_QP_RC, 1, 0, 1, -EBADMSG },	      /* too short */
-		{ RING_SQ, 64, 64, GUEST_QP_RC, 1, 0x01000008, 1, -EBADMSG }, /* other data */
-		{ RING_CQ, 32, 128, 0, 1, 0, 1, 0 },
-		{ RING_CQ, 64, 64, 0, 1, 0, 1, 0 },
-		{ RING_CQ, 128, 32, 0, 1, 0, 1, -EPROTONOSUPPORT },
-		{ RING_CQ, 16, 32, 0, 1, 0, 1, -EBADMSG },
-		{ RING_CQ, 32, 256, 0, 1, 0, 1, -EBADMSG },
-		{ RING_CQ, 32, 128, 0, 1, 0, 2, -EBADMSG }, /* no page of the record */
+	static const struct open_row rows[] = {
+		{ RING_SQ, 64, 64, GUEST_QP_XRC, 1, DB_AT, 0, 1, 0 },
+		{ RING_SQ, 32, 64, GUEST_QP_RC, 1, DB_AT, 0, 1, -EPROTONOSUPPORT },
+		{ RING_SQ, 64, 65536, GUEST_QP_RC, 1, DB_AT, 0, 1, -EPROTONOSUPPORT },
+		{ RING_SQ, 64, 64, GUEST_QP_DC, 1, DB_AT, 0, 1, -EPROTONOSUPPORT },
+		{ RING_SQ, 64, 64, GUEST_QP_RC, 0, DB_AT, 0, 1, -EBADMSG },
+		{ RING_SQ, 64, 64, GUEST_QP_RC, 0x1000000, DB_AT, 0, 1, -EBADMSG },
+		{ RING_SQ, 64, 256, GUEST_QP_RC, 1, DB_AT, 0, 1, -EBADMSG }, /* too short */
+		{ RING_SQ, 64, 64, GUEST_QP_RC, 1, DB_AT, 0x01000008, 1,
+		  -EBADMSG }, /* other data */
+		{ RING_CQ, 32, 128, 0, 1, DB_AT, 0, 1, 0 },
+		{ RING_CQ, 64, 64, 0, 1, DB_AT, 0, 1, 0 },
+		{ RING_CQ, 128, 32, 0, 1, DB_AT, 0, 1, -EPROTONOSUPPORT },
+		{ RING_CQ, 16, 32, 0, 1, DB_AT, 0, 1, -EBADMSG },
+		{ RING_CQ, 32, 256, 0, 1, DB_AT, 0, 1, -EBADMSG },
+		{ RING_CQ, 32, 128, 0, 1, DB_AT, 0, 2, -EBADMSG }, /* no page of the record */
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct queue q = { .r = NULL };
-
-		queue_init(&q, rows[i].kind, rows[i].elem, rows[i].entries);
-		put_be32(q.mem, rows[i].first);
-		q.d.qp_type = rows[i].type;
-		q.d.number = rows[i].number;
-		q.d.frames = rows[i].frames;
-		q.len = 2 * GUEST_PAGE;
-		assert_int_equal(queue_open(&q), rows[i].rc);
-		if (q.r)
-			ring_close(q.r);
-		free(q.mem);
-	}
+	assert_opens(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 /* Before the queue pair is made ready, its slots are 0. */
@@ -50,7 +37,7 @@ TEST(open__never_made_ready__has_nothing)
 {
 	struct rig *x = start();
 
-	memset(x->sq.mem, 0, SLOTS * ELEM);
+	memset(x->sq.mem, 0, UNITS * UNIT);
 	ring_close(x->sq.r);
 	assert_int_equal(queue_open(&x->sq), 0);
 	assert_int_equal(look(x, &x->sq), 0);
@@ -77,7 +64,7 @@ TEST(open__in_use__history_is_what_is_visible)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		uint32_t lost = rows[i].wrs > SLOTS ? rows[i].wrs - SLOTS : 0;
+		uint32_t lost = rows[i].wrs > UNITS ? rows[i].wrs - UNITS : 0;
 		struct rig *x = start();
 
 		writes(x, rows[i].posted);
@@ -113,7 +100,7 @@ TEST(cost__datagram_above_the_mtu__is_one_mtu)
 /* The number of the receive queue is in the control segment. */
 TEST(cost__xrc__is_as_rc)
 {
-	struct rig *x = start_of(GUEST_QP_XRC, ELEM, SLOTS);
+	struct rig *x = start_of(GUEST_QP_XRC, UNIT, UNITS);
 
 	writes(x, 2);
 	sample(x);
@@ -164,23 +151,6 @@ TEST(cost__unknown_transport__a_write_is_no_datagram)
 	done(x);
 }
 
-TEST(cost__path_mtu_unknown__is_a_guess_if_it_matters)
-{
-	struct rig *x = start();
-
-	x->sq.d.path_mtu = 0;
-	ring_close(x->sq.r);
-	assert_int_equal(queue_open(&x->sq), 0);
-	assert_int_equal(look(x, &x->sq), 0);
-	post_write(x, 256);
-	assert_int_equal(look(x, &x->sq), 0);
-	assert_int_equal(x->sq.s.flags, 0);
-	post_write(x, 257);
-	assert_int_equal(look(x, &x->sq), 0);
-	assert_int_equal(x->sq.s.flags, SAMPLE_MTUS_ESTIMATED | SAMPLE_MTUS_GUESSED);
-	done(x);
-}
-
 /* Runs of requests that are alike are charged at once: only what is alike. */
 TEST(cost__requests_of_one_form__are_told_apart)
 {
@@ -210,7 +180,7 @@ TEST(cost__nop__is_local)
 {
 	struct rig *x = start();
 
-	for (uint32_t i = 0; i < 2 * SLOTS; i++) {
+	for (uint32_t i = 0; i < 2 * UNITS; i++) {
 		post(x, RING_MLX4_NOP, 1);
 		sample(x);
 		assert_int_equal(x->sq.s.wrs, 1);
@@ -289,10 +259,10 @@ TEST(freed__memory_of_something_else__counts_nothing)
 		int rc = 0;
 
 		if (i % 2)
-			writes(x, SLOTS + 7);
+			writes(x, UNITS + 7);
 		complete(x, x->posted - 1);
 		sample(x);
-		for (size_t k = 0; k < SLOTS * ELEM; k++)
+		for (size_t k = 0; k < UNITS * UNIT; k++)
 			x->sq.mem[k] = i < 2 ? 0 : (uint8_t)prop_range(&p, 0, 255);
 		for (int again = 0; again < 3 && !rc; again++) {
 			rc = look(x, &x->sq);
@@ -313,11 +283,11 @@ TEST(written__with_its_index__is_that_request)
 	put_be32(word(x, 2, 0, 4), QPN << 8 | 3);
 	sample(x);
 	assert_int_equal(x->sq.s.wrs, 3);
-	writes(x, 1 + 6 * SLOTS);
-	put_be32(word(x, 3, 0, 0), RING_MLX4_WRITE | (3 + 6 * SLOTS) << 8);
+	writes(x, 1 + 6 * UNITS);
+	put_be32(word(x, 3, 0, 0), RING_MLX4_WRITE | (3 + 6 * UNITS) << 8);
 	sample(x);
-	assert_int_equal(x->sq.s.wrs, 1 + 6 * SLOTS);
-	assert_int_equal(x->sq.s.lost, 1 + 5 * SLOTS);
+	assert_int_equal(x->sq.s.wrs, 1 + 6 * UNITS);
+	assert_int_equal(x->sq.s.lost, 1 + 5 * UNITS);
 	writes(x, 1);
 	put_be32(word(x, 4, 0, 0), RING_MLX4_WRITE | 4 << 8); /* older than the one before it */
 	sample(x);
@@ -339,7 +309,7 @@ TEST(lapped__with_requests_noted__counts_them_too)
 	sample(x);
 	assert_int_equal(x->sq.s.wrs, 5 + 36 + 9);
 	assert_int_equal(x->sq.s.lost, 36);
-	assert_int_equal(x->sq.s.backlog, SLOTS - 9);
+	assert_int_equal(x->sq.s.backlog, UNITS - 9);
 	done(x);
 }
 
@@ -354,7 +324,7 @@ TEST(lapped__twice_with_requests_noted__counts_them_once)
 	sample(x);
 	assert_int_equal(x->sq.s.wrs, 5 + 62);
 	assert_int_equal(x->sq.s.lost, 62);
-	assert_int_equal(x->sq.s.backlog, SLOTS);
+	assert_int_equal(x->sq.s.backlog, UNITS);
 	done(x);
 }
 
@@ -363,13 +333,13 @@ TEST(noted__overwritten__is_completed)
 {
 	struct rig *x = followed();
 
-	writes(x, SLOTS - 1);
+	writes(x, UNITS - 1);
 	sample(x);
 	assert_int_equal(x->sq.s.wrs, 0);
 	writes(x, 10);
 	sample(x);
-	assert_int_equal(x->sq.s.wrs, SLOTS + 9); /* what was told is of another time */
-	assert_int_equal(x->sq.s.mtus_sent, 3 * (SLOTS + 9));
+	assert_int_equal(x->sq.s.wrs, UNITS + 9); /* what was told is of another time */
+	assert_int_equal(x->sq.s.mtus_sent, 3 * (UNITS + 9));
 	assert_int_equal(x->sq.s.flags, 0);
 	done(x);
 }
@@ -378,7 +348,7 @@ TEST(noted__overwritten__is_completed)
 TEST(read__longer_than_a_sample__goes_on)
 {
 	enum { MANY = 8192 };
-	struct rig *x = start_of(GUEST_QP_RC, ELEM, MANY);
+	struct rig *x = start_of(GUEST_QP_RC, UNIT, MANY);
 	struct ring_quiet q;
 
 	writes(x, MANY);
@@ -448,51 +418,6 @@ TEST(reset__after_many__forgets_what_was_told)
 
 /* --- completions ------------------------------------------------------- */
 
-/* A copy that libmlx4 moved when it compacted the queue. */
-TEST(told__an_older_completion_again__changes_nothing)
-{
-	struct rig *x = followed();
-
-	writes(x, 3);
-	put_cqe(x, RING_MLX4_CQE_IS_SEND | RING_MLX4_CQE_ERROR, QPN, 2);
-	complete(x, 1);
-	sample(x);
-	assert_int_equal(x->sq.s.wrs, 2);
-	assert_int_equal(x->sq.s.errors, 1);
-	done(x);
-}
-
-TEST(told__again_and_again_in_a_second__is_not_silent)
-{
-	struct rig *x = start();
-
-	writes(x, 2);
-	complete(x, 0);
-	sample(x);
-	for (uint32_t i = 1; i < 1500; i++) {
-		writes(x, 1);
-		complete(x, i);
-		sample(x);
-		set_polled(x, x->produced);
-		assert_int_equal(x->sq.s.backlog, 1);
-	}
-	done(x);
-}
-
-TEST(told__nothing_for_a_second__is_charged)
-{
-	struct rig *x = followed();
-
-	writes(x, 2);
-	for (int i = 0; i < 1000; i++) {
-		sample(x);
-		assert_int_equal(x->sq.s.wrs, 0);
-	}
-	sample(x);
-	assert_int_equal(x->sq.s.wrs, 2);
-	done(x);
-}
-
 TEST(told__two_queue_pairs__each_its_own)
 {
 	enum { OTHER = 0x99 };
@@ -500,7 +425,7 @@ TEST(told__two_queue_pairs__each_its_own)
 	struct rig other = { .sq.d.id = 0 };
 	struct ring *rings[2];
 
-	queue_init(&other.sq, RING_SQ, ELEM, SLOTS);
+	queue_init(&other.sq, RING_SQ, UNIT, UNITS);
 	other.sq.d.number = OTHER;
 	make_ready(&other);
 	assert_int_equal(queue_open(&other.sq), 0);
@@ -520,20 +445,6 @@ TEST(told__two_queue_pairs__each_its_own)
 	assert_int_equal(other.sq.s.wrs, 2);
 	ring_close(other.sq.r);
 	free(other.sq.mem);
-	done(x);
-}
-
-/* Indices of receives are those of another queue. */
-TEST(told__of_a_receive__is_nothing)
-{
-	struct rig *x = start();
-
-	put_cqe(x, 1, QPN, 0xffff);
-	sample(x);
-	assert_int_equal(x->cq.s.seen, 1);
-	writes(x, 2);
-	sample(x);
-	assert_int_equal(x->sq.s.wrs, 2); /* charged when posted: nothing is told */
 	done(x);
 }
 
@@ -573,7 +484,7 @@ TEST(quiet__until_something_is_posted__and_never_with_work_in_flight)
 	sample(x);
 	ring_watch(x->sq.r, &q);
 	assert_true(ring_is_quiet(&q));
-	writes(x, SLOTS + 1); /* the next slot looks as before, and the one before it does not */
+	writes(x, UNITS + 1); /* the next slot looks as before, and the one before it does not */
 	assert_false(ring_is_quiet(&q));
 	complete(x, 2);
 	sample(x);
@@ -581,7 +492,7 @@ TEST(quiet__until_something_is_posted__and_never_with_work_in_flight)
 	assert_false(ring_is_quiet(&q));
 	ring_watch(x->cq.r, &q);
 	assert_true(ring_is_quiet(&q));
-	complete(x, SLOTS + 1);
+	complete(x, UNITS + 1);
 	assert_false(ring_is_quiet(&q));
 	done(x);
 }

@@ -3,202 +3,32 @@
  * mlx5: rings that no honest library writes, and edges that it reaches late. What libmlx5 itself
  * writes is in test_golden_mlx5.c. These need no verbs.
  */
-#include "tests/unit/prop.h"
+#include "tests/unit/ring_mlx5_rig.h"
 
-#include <endian.h>
-#include <errno.h>
-#include <string.h>
-
-#include "ibmon/ring/mlx5.h"
-#include "ibmon/ring/ring_priv.h"
-#include "resex/guest_abi.h"
-#include "tests/unit/unit.h"
-
-#define MS 1000000LL
-
-enum { BLOCKS = 64, ENTRIES = 16, QPN = 0x51, MTU = 1024, RING_PAGES = 1, DB_AT = 192 };
-
-struct queue {
-	struct ring_desc d;
-	uint8_t *mem; /* a page of the ring, and one of its doorbell record */
-	struct ring *r;
-	struct sample s;
-};
-
-struct rig {
-	struct queue sq, cq;
-	struct ring_peers *peers;
-	uint32_t posted; /* blocks */
-	uint32_t produced;
-};
-
-static void queue_init(struct queue *q, uint32_t kind, uint32_t elem, uint32_t entries)
-{
-	q->d = (struct ring_desc){ .id = kind,
-				   .kind = kind,
-				   .provider = GUEST_PROVIDER_MLX5,
-				   .number = QPN,
-				   .elem_size = elem,
-				   .entries = entries,
-				   .path_mtu = MTU,
-				   .qp_type = GUEST_QP_RC,
-				   .frames = RING_PAGES,
-				   .db_offset = DB_AT };
-	q->mem = aligned_alloc(GUEST_PAGE, (RING_PAGES + 1) * GUEST_PAGE);
-	assert_non_null(q->mem);
-	memset(q->mem, 0, (RING_PAGES + 1) * GUEST_PAGE);
-}
-
-static int queue_open(struct queue *q)
-{
-	return ring_open(&q->r, &q->d, q->mem, (RING_PAGES + 1) * GUEST_PAGE);
-}
-
-static void put_be32(uint8_t *at, uint32_t v)
-{
-	v = htobe32(v);
-	memcpy(at, &v, sizeof(v));
-}
-
-static void set_db(struct queue *q, uint32_t word, uint32_t v)
-{
-	put_be32(q->mem + RING_PAGES * GUEST_PAGE + DB_AT + 4 * word, v);
-}
-
-static int look(struct rig *x, struct queue *q)
-{
-	return ring_sample_among(q->r, x->peers, MS, &q->s);
-}
-
-static void sample(struct rig *x)
-{
-	assert_int_equal(look(x, &x->cq), 0);
-	assert_int_equal(look(x, &x->sq), 0);
-}
-
-static struct rig *start_at(uint32_t type, uint32_t mtu, uint32_t index)
-{
-	struct rig *x = calloc(1, sizeof(*x));
-
-	assert_non_null(x);
-	queue_init(&x->sq, RING_SQ, 64, BLOCKS);
-	queue_init(&x->cq, RING_CQ, 64, ENTRIES);
-	x->sq.d.qp_type = type;
-	x->sq.d.path_mtu = mtu;
-	for (uint32_t i = 0; i < ENTRIES; i++)
-		x->cq.mem[i * 64 + 63] = RING_MLX5_CQE_INVALID << 4;
-	x->posted = index;
-	assert_int_equal(queue_open(&x->sq), 0);
-	assert_int_equal(queue_open(&x->cq), 0);
-	x->peers = ring_peers_new(&x->sq.r, 1);
-	assert_non_null(x->peers);
-	return x;
-}
-
-static struct rig *start(void)
-{
-	struct rig *x = start_at(GUEST_QP_RC, MTU, 0);
-
-	sample(x);
-	return x;
-}
-
-static void done(struct rig *x)
-{
-	ring_close(x->sq.r);
-	ring_close(x->cq.r);
-	free(x->sq.mem);
-	free(x->cq.mem);
-	free(x->peers);
-	free(x);
-}
-
-/* A word of a segment of the request that is built next. */
-static uint8_t *word(struct rig *x, uint32_t segment, uint32_t offset)
-{
-	return x->sq.mem + (x->posted % BLOCKS * 64 + segment * 16) % (BLOCKS * 64) + offset;
-}
-
-/* So many blocks are said to be posted; what was built is one of them. */
-static void post(struct rig *x, uint32_t opcode, uint32_t segments)
-{
-	put_be32(word(x, 0, 0), (x->posted & 0xffff) << 8 | opcode);
-	put_be32(word(x, 0, 4), QPN << 8 | segments);
-	x->posted += (segments + 3) / 4;
-	set_db(&x->sq, RING_MLX5_DB_POSTED, x->posted & 0xffff);
-}
-
-static void post_write(struct rig *x, uint32_t bytes)
-{
-	put_be32(word(x, 2, 0), bytes);
-	post(x, RING_MLX5_WRITE, 3);
-}
-
-static void writes(struct rig *x, int n)
-{
-	for (int i = 0; i < n; i++)
-		post_write(x, 3000);
-}
-
-static void put_cqe(struct rig *x, uint32_t opcode, uint32_t qpn, uint32_t counter)
-{
-	uint32_t owner = (x->produced & ENTRIES) != 0;
-	uint64_t v = htobe64((uint64_t)qpn << 32 | (uint64_t)(counter & 0xffff) << 16 |
-			     opcode << 4 | owner);
-
-	memcpy(x->cq.mem + x->produced % ENTRIES * 64 + 56, &v, sizeof(v));
-	x->produced++;
-}
-
-static void complete(struct rig *x, uint32_t counter)
-{
-	put_cqe(x, RING_MLX5_CQE_REQ, QPN, counter);
-}
-
-static void assert_fault(struct rig *x, struct queue *q, enum ring_fault why)
-{
-	assert_int_equal(look(x, q), -EBADMSG);
-	assert_int_equal(ring_fault(q->r), why);
-	done(x);
-}
+#include "tests/unit/ring_mlx_both.h"
 
 /* --- opening ----------------------------------------------------------- */
 
 TEST(open__what_is_not_such_a_queue__is_refused)
 {
-	static const struct {
-		uint32_t kind, elem, entries, type, number, db_offset, frames;
-		int rc;
-	} rows[] = {
-		{ RING_SQ, 64, 64, GUEST_QP_DC, 1, 0, 1, 0 },
-		{ RING_SQ, 128, 32, GUEST_QP_RC, 1, 0, 1, -EPROTONOSUPPORT },
-		{ RING_SQ, 64, 65536, GUEST_QP_RC, 1, 0, 1, -EPROTONOSUPPORT },
-		{ RING_SQ, 64, 64, GUEST_QP_RAW, 1, 0, 1, -EPROTONOSUPPORT },
-		{ RING_SQ, 64, 128, GUEST_QP_RC, 1, 0, 1, -EBADMSG },
-		{ RING_SQ, 64, 64, GUEST_QP_RC, 0, 0, 1, -EBADMSG },
-		{ RING_SQ, 64, 64, GUEST_QP_RC, 0x1000000, 0, 1, -EBADMSG },
-		{ RING_SQ, 64, 64, GUEST_QP_RC, 1, 4088, 1, 0 },
-		{ RING_SQ, 64, 64, GUEST_QP_RC, 1, 4096, 1, -EBADMSG },
-		{ RING_SQ, 64, 64, GUEST_QP_RC, 1, 4, 1, -EBADMSG },
-		{ RING_SQ, 64, 64, GUEST_QP_RC, 1, 0, 2, -EBADMSG }, /* no page of the record */
-		{ RING_CQ, 128, 32, 0, 1, 0, 1, 0 },
-		{ RING_CQ, 256, 16, 0, 1, 0, 1, -EPROTONOSUPPORT },
-		{ RING_CQ, 64, 128, 0, 1, 0, 1, -EBADMSG },
+	static const struct open_row rows[] = {
+		{ RING_SQ, 64, 64, GUEST_QP_DC, 1, 0, 0, 1, 0 },
+		{ RING_SQ, 128, 32, GUEST_QP_RC, 1, 0, 0, 1, -EPROTONOSUPPORT },
+		{ RING_SQ, 64, 65536, GUEST_QP_RC, 1, 0, 0, 1, -EPROTONOSUPPORT },
+		{ RING_SQ, 64, 64, GUEST_QP_RAW, 1, 0, 0, 1, -EPROTONOSUPPORT },
+		{ RING_SQ, 64, 128, GUEST_QP_RC, 1, 0, 0, 1, -EBADMSG },
+		{ RING_SQ, 64, 64, GUEST_QP_RC, 0, 0, 0, 1, -EBADMSG },
+		{ RING_SQ, 64, 64, GUEST_QP_RC, 0x1000000, 0, 0, 1, -EBADMSG },
+		{ RING_SQ, 64, 64, GUEST_QP_RC, 1, 4088, 0, 1, 0 },
+		{ RING_SQ, 64, 64, GUEST_QP_RC, 1, 4096, 0, 1, -EBADMSG },
+		{ RING_SQ, 64, 64, GUEST_QP_RC, 1, 4, 0, 1, -EBADMSG },
+		{ RING_SQ, 64, 64, GUEST_QP_RC, 1, 0, 0, 2, -EBADMSG }, /* no page of the record */
+		{ RING_CQ, 128, 32, 0, 1, 0, 0, 1, 0 },
+		{ RING_CQ, 256, 16, 0, 1, 0, 0, 1, -EPROTONOSUPPORT },
+		{ RING_CQ, 64, 128, 0, 1, 0, 0, 1, -EBADMSG },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct queue q = { .r = NULL };
-
-		queue_init(&q, rows[i].kind, rows[i].elem, rows[i].entries);
-		q.d.qp_type = rows[i].type;
-		q.d.number = rows[i].number;
-		q.d.db_offset = rows[i].db_offset;
-		q.d.frames = rows[i].frames;
-		assert_int_equal(queue_open(&q), rows[i].rc);
-		if (q.r)
-			ring_close(q.r);
-		free(q.mem);
-	}
+	assert_opens(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 /* --- what a request costs ---------------------------------------------- */
@@ -230,20 +60,6 @@ TEST(cost__xrc_and_dc__have_an_address_before_the_data)
 		assert_int_equal(x->sq.s.bytes_sent, 3000);
 		done(x);
 	}
-}
-
-TEST(cost__path_mtu_unknown__is_a_guess_if_it_matters)
-{
-	struct rig *x = start_at(GUEST_QP_RC, 0, 0);
-
-	sample(x);
-	post_write(x, 256);
-	sample(x);
-	assert_int_equal(x->sq.s.flags, 0);
-	post_write(x, 257);
-	sample(x);
-	assert_int_equal(x->sq.s.flags, SAMPLE_MTUS_ESTIMATED | SAMPLE_MTUS_GUESSED);
-	done(x);
 }
 
 /* Runs of requests that are alike are charged at once: only what is alike. */
@@ -331,7 +147,7 @@ TEST(lapped__hole_in_the_ring__reading_begins_after_it)
 {
 	struct rig *x = start();
 
-	writes(x, BLOCKS + 36);
+	writes(x, UNITS + 36);
 	put_be32(x->sq.mem + 20 * 64 + 4, 0); /* block 84 of 100 */
 	sample(x);
 	assert_int_equal(x->sq.s.seen, 15);
@@ -343,10 +159,10 @@ TEST(lapped__newest_request_ends_beyond_what_was_posted__is_header)
 {
 	struct rig *x = start();
 
-	writes(x, BLOCKS + 36);
+	writes(x, UNITS + 36);
 	sample(x); /* what it found is not believed the next time */
-	writes(x, BLOCKS + 36);
-	put_be32(x->sq.mem + 199 % BLOCKS * 64 + 4, QPN << 8 | 8);
+	writes(x, UNITS + 36);
+	put_be32(x->sq.mem + 199 % UNITS * 64 + 4, QPN << 8 | 8);
 	assert_fault(x, &x->sq, RING_FAULT_HEADER);
 }
 
@@ -364,7 +180,7 @@ TEST(lapped__with_requests_noted__counts_them_too)
 	sample(x);
 	assert_int_equal(x->sq.s.wrs, 5 + 36);
 	assert_int_equal(x->sq.s.lost, 36);
-	assert_int_equal(x->sq.s.backlog, BLOCKS);
+	assert_int_equal(x->sq.s.backlog, UNITS);
 	done(x);
 }
 
@@ -376,7 +192,7 @@ TEST(noted__overwritten__is_completed)
 	writes(x, 1);
 	complete(x, 0);
 	sample(x);
-	writes(x, BLOCKS);
+	writes(x, UNITS);
 	sample(x);
 	assert_int_equal(x->sq.s.wrs, 0);
 	writes(x, 10);
@@ -411,53 +227,6 @@ TEST(reset__from_high_indices__forgets_what_was_told)
 
 /* --- completions ------------------------------------------------------- */
 
-/* A copy that libmlx5 moved when it compacted the queue. */
-TEST(told__an_older_completion_again__changes_nothing)
-{
-	struct rig *x = start();
-
-	writes(x, 1);
-	complete(x, 0);
-	sample(x);
-	writes(x, 3);
-	put_cqe(x, RING_MLX5_CQE_REQ_ERR, QPN, 2);
-	complete(x, 1);
-	sample(x);
-	assert_int_equal(x->sq.s.wrs, 2);
-	assert_int_equal(x->sq.s.errors, 1);
-	done(x);
-}
-
-TEST(told__again_and_again_in_a_second__is_not_silent)
-{
-	struct rig *x = start();
-
-	writes(x, 2);
-	complete(x, 0);
-	sample(x);
-	for (uint32_t i = 1; i < 1500; i++) {
-		writes(x, 1);
-		complete(x, i);
-		sample(x);
-		set_db(&x->cq, RING_MLX5_DB_POLLED, x->produced);
-		assert_int_equal(x->sq.s.backlog, 1);
-	}
-	done(x);
-}
-
-/* Counters of receives are those of another queue. */
-TEST(told__of_a_receive__is_nothing)
-{
-	struct rig *x = start();
-
-	put_cqe(x, 2, QPN, 0xffff);
-	sample(x);
-	writes(x, 2);
-	sample(x);
-	assert_int_equal(x->sq.s.wrs, 2); /* charged when posted: nothing is told */
-	done(x);
-}
-
 TEST(told__several_queue_pairs__each_its_own)
 {
 	struct queue q[3] = { { .r = NULL } };
@@ -465,7 +234,7 @@ TEST(told__several_queue_pairs__each_its_own)
 	struct ring *ring[4];
 
 	for (uint32_t i = 0; i < 3; i++) {
-		queue_init(&q[i], RING_SQ, 64, BLOCKS);
+		queue_init(&q[i], RING_SQ, 64, UNITS);
 		q[i].d.number = 90 - i * 10; /* 90, 80, 70; and 0x51 is 81 */
 		assert_int_equal(queue_open(&q[i]), 0);
 		assert_int_equal(look(x, &q[i]), 0);
@@ -493,19 +262,6 @@ TEST(told__several_queue_pairs__each_its_own)
 	done(x);
 }
 
-TEST(completions__before_it_was_mapped__are_not_told)
-{
-	struct rig *x = start_at(GUEST_QP_RC, MTU, 0);
-
-	for (uint32_t i = 0; i < 20; i++)
-		complete(x, i);
-	set_db(&x->cq, RING_MLX5_DB_POLLED, 18);
-	sample(x);
-	assert_int_equal(x->cq.s.wrs, 2);
-	assert_int_equal(x->cq.s.lost, 0);
-	done(x);
-}
-
 /* libmlx5 copies what was not polled to the place after it, and leaves one that was never used. */
 TEST(completions__of_a_new_buffer__the_unused_place_is_not_lost)
 {
@@ -515,45 +271,23 @@ TEST(completions__of_a_new_buffer__the_unused_place_is_not_lost)
 	complete(x, 0);
 	sample(x);
 	assert_int_equal(x->cq.s.wrs, 0);
-	set_db(&x->cq, RING_MLX5_DB_POLLED, 2);
+	set_polled(x, 2);
 	sample(x);
 	assert_int_equal(x->cq.s.seen, 1);
 	assert_int_equal(x->cq.s.lost, 0);
 	done(x);
 }
 
-TEST(completions__after_the_last_of_a_buffer__are_not_read)
-{
-	struct rig *x = start();
-
-	put_cqe(x, RING_MLX5_CQE_RESIZED, 0, 0);
-	complete(x, 0);
-	sample(x);
-	assert_int_equal(x->cq.s.seen, 0);
-	sample(x);
-	assert_int_equal(x->cq.s.seen, 0);
-	done(x);
-}
-
 TEST(completions__forged__are_faults)
 {
-	static const struct {
-		uint32_t opcode, polled;
-		enum ring_fault why;
-	} rows[] = {
+	static const struct forged_cqe rows[] = {
 		{ 7, 0, RING_FAULT_ENTRY },
 		{ 11, 0, RING_FAULT_ENTRY },
 		{ RING_MLX5_CQE_INVALID, 0x1000000, RING_FAULT_HEADER },
 		{ RING_MLX5_CQE_INVALID, 0xffffff - ENTRIES, RING_FAULT_INDEX },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct rig *x = start();
-
-		put_cqe(x, rows[i].opcode, QPN, 0);
-		set_db(&x->cq, RING_MLX5_DB_POLLED, rows[i].polled);
-		assert_fault(x, &x->cq, rows[i].why);
-	}
+	assert_forged_cqes(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 /* --- ops --------------------------------------------------------------- */
@@ -585,7 +319,7 @@ TEST(quiet__until_something_is_posted__and_never_with_work_in_flight)
 TEST(resume__same_requests_there__goes_on)
 {
 	struct rig *x = start_at(GUEST_QP_RC, MTU, 0);
-	const size_t len = (RING_PAGES + 1) * GUEST_PAGE;
+	const size_t len = x->sq.len;
 
 	assert_int_equal(ring_resume(x->sq.r, &x->sq.d, x->sq.mem, len, 0, false), 0);
 	sample(x);
