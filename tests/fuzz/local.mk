@@ -1,6 +1,6 @@
 # tests/fuzz: libFuzzer targets, built with --enable-fuzzers CC=clang.
 # run.sh builds its own (also with coverage, and with planted bugs) and runs them.
-EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/cache_seeds.py tests/fuzz/cluster_seeds.py tests/fuzz/http_seeds.py tests/fuzz/mlx4_seeds.py tests/fuzz/mlx5_seeds.py tests/fuzz/queue_seeds.py tests/fuzz/seeds.py tests/fuzz/api.dict tests/fuzz/cached.dict tests/fuzz/caps.dict tests/fuzz/cluster.dict tests/fuzz/conf.dict tests/fuzz/control.dict \
+EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/cache_seeds.py tests/fuzz/cluster_seeds.py tests/fuzz/http_seeds.py tests/fuzz/methods_seeds.py tests/fuzz/mlx4_seeds.py tests/fuzz/mlx5_seeds.py tests/fuzz/queue_seeds.py tests/fuzz/seeds.py tests/fuzz/api.dict tests/fuzz/cached.dict tests/fuzz/caps.dict tests/fuzz/cluster.dict tests/fuzz/conf.dict tests/fuzz/control.dict \
 	tests/fuzz/haproxy.dict tests/fuzz/http.dict tests/fuzz/httplog.dict tests/fuzz/methods.dict tests/fuzz/proc.dict tests/fuzz/scenario.dict tests/fuzz/trace.dict
 
 if FUZZERS
