@@ -113,7 +113,7 @@ cache_crash_removal_own  | cache | CRASHES=1 REMOVALS=1 ROUNDS=0 FIRST_ROUNDS=1 
 cache_lost               | cache | LOSSES=2 | -
 cache_lost_early         | cache | LOSSES=1 EARLY | -
 cache_version_late       | cache | VERSION_LATE CRASHES=1 | - | long
-cache_version_unchecked  | cache | VERSION_UNCHECKED CRASHES=1 | -
+cache_version_unchecked  | cache | VERSION_UNCHECKED CRASHES=1 | - | long
 cache_progress           | cache | PROGRESS_ROW CRASHES=1 REMOVALS=1 | - | long
 cache_progress_lost      | cache | PROGRESS_ROW CRASHES=1 LOSSES=1 | -
 cache_fills_updates      | cache | FILLS=2 ROUNDS=2 | - | deep
@@ -153,8 +153,8 @@ lock_no_fence_seq        | lock | BROKEN_NO_FENCE_SEQ | EFFECT
 view_kept_by_service     | view | BROKEN_KEPT_BY_SERVICE KEPT TRIES=1 | MINIMUM
 view_epoch_ignored       | view | BROKEN_EPOCH_IGNORED | MINIMUM
 view_minority_decides    | view | BROKEN_MINORITY_DECIDES | MINIMUM
-members_view_behind      | members | BROKEN_VIEW_BEHIND | MINIMUM
-members_joins_behind     | members | BROKEN_VIEW_BEHIND JOINS | MINIMUM
+members_view_behind      | members | BROKEN_VIEW_BEHIND | MINIMUM | long
+members_joins_behind     | members | BROKEN_VIEW_BEHIND JOINS | MINIMUM | long
 members_view_kept        | members | BROKEN_VIEW_KEPT LEAVES | IN_VIEW
 view_fresh_at_once       | view | BROKEN_FRESH_AT_ONCE | MINIMUM
 role_unkept              | role | BROKEN_UNKEPT MOVES=2 CRASHES=0 | ROLE
@@ -205,7 +205,7 @@ cache_dropped_by_member  | cache | BROKEN_DROPPED_BY_MEMBER REMOVALS=1 | COHEREN
 cache_done_in_doubt      | cache | BROKEN_DONE_IN_DOUBT LOSSES=1 | COHERENT
 cache_no_wait            | cache | BROKEN_NO_WAIT REMOVALS=1 | COHERENT
 cache_out_at_once        | cache | BROKEN_OUT_AT_ONCE REMOVALS=1 | COHERENT
-cache_out_of_earlier     | cache | BROKEN_OUT_OF_EARLIER REMOVALS=2 | COHERENT
+cache_out_of_earlier     | cache | BROKEN_OUT_OF_EARLIER REMOVALS=2 | COHERENT | long
 cache_rejoin_as_was      | cache | BROKEN_REJOIN_AS_WAS REMOVALS=1 | COHERENT
 cache_open_before_join   | cache | BROKEN_OPEN_BEFORE_JOIN CRASHES=1 | COHERENT
 cache_end_untold         | cache | BROKEN_END_UNTOLD PROGRESS_ROW | PENDING
@@ -246,7 +246,7 @@ move_kept_before_saved   | move | BROKEN_KEPT_BEFORE_SAVED KEPT RESTS=1 NODE_CRA
 move_adopt_at_once       | move | BROKEN_ADOPT_AT_ONCE ADOPT ROLES RESTS=1 LOSSES=1 | MINIMUM
 move_adopt_unswept       | move | BROKEN_ADOPT_UNSWEPT ADOPT ROLES RESTS=1 LOSSES=1 UNKNOWNS=1 | MINIMUM
 move_adopt_needed        | move | BROKEN_ADOPT_NEEDED ADOPT ROLES RESTS=1 LOSSES=1 | MINIMUM
-move_adopt_blind         | move | BROKEN_ADOPT_BLIND ADOPT ROLES LOSSES=1 | MINIMUM
+move_adopt_blind         | move | BROKEN_ADOPT_BLIND ADOPT ROLES LOSSES=1 | MINIMUM | long
 move_adopt_counted       | move | BROKEN_ADOPT_COUNTED ADOPT ROLES FROM_2 RESTS=0 LOSSES=1 NODE_CRASHES=1 | MINIMUM
 move_adopt_unlocked      | move | BROKEN_ADOPT_UNLOCKED ADOPT OVERLAPS ROLES RESTS=0 LOSSES=1 | OVERLAP
 move_counter_unchecked   | move | BROKEN_COUNTER_UNCHECKED TIMELY MINIMUM=0 | ONE_MOVE
