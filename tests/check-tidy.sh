@@ -33,7 +33,7 @@ if [ "${1:-}" = --one ]; then # FILE, from TOP
 		text=$(mktemp)
 		trap 'rm -f "$text"' EXIT
 		{
-			clang-tidy --version
+			echo "$TIDY_VERSION"
 			cat .clang-tidy
 			echo "${flags[*]:1:1} ${flags[*]:4} ${states[*]}"
 			clang -E -P -dD "${flags[@]}" "$file" 2>/dev/null | awk '{ $1 = $1 } NF' ||
@@ -108,7 +108,8 @@ case ${1:-} in
 esac
 [ $# -ge 1 ] && [ -f "$1/config.h" ] || { sed -n 's/^#\t/\t/p' "$0" >&2; exit 2; }
 TIDY_CONFIGURED=$(cd "$1" && pwd)
-export TIDY_CONFIGURED TIDY_DEEP=$deep
+TIDY_VERSION=$(clang-tidy --version)
+export TIDY_CONFIGURED TIDY_VERSION TIDY_DEEP=$deep
 shift
 cd "$here/.."
 tmp=$(mktemp -d)

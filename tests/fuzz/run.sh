@@ -97,7 +97,7 @@ rules() {
 	cat <<-END
 	.RECIPEPREFIX = >
 	compile = $CC $flags $define $san $cov -I$top -I$top/include -c -MMD -MP
-	bind = $CC $san $cov
+	bind = $CC $san $cov -fuse-ld=lld
 	obj/%.o: $top/%.c
 	> @mkdir -p \$(@D)
 	> \$(compile) -o \$@ \$<
@@ -234,6 +234,7 @@ names=${*:-$(targets | awk -F ' [|] ' '{ print $1 }')}
 mkdir -p "$out/real" "$out/plant" "$out/corpus"
 command -v "$CC" >/dev/null || skip "$CC was not found; on Debian: apt-get install clang"
 command -v llvm-cov >/dev/null || skip "llvm-cov was not found; on Debian: apt-get install llvm"
+command -v ld.lld >/dev/null || skip "ld.lld was not found; on Debian: apt-get install lld"
 have_fuzzer || skip "$CC has no libFuzzer; on Debian: apt-get install libclang-rt-14-dev"
 rm -rf "$out/seeds" "$out/good" "$out"/real/* "$out"/plant/*
 mkdir "$out/good"

@@ -13,6 +13,8 @@
 # else the model breaks one rule, and spin must find that this, and nothing else,
 # goes wrong. README.md maps rules to the code. Built in build-model/ (MODEL_OUT).
 # Rows marked "deep" run with --deep or by name.
+# Most searches are shorter than a compiler needs to optimize pan: tcc compiles it where it is
+# installed, else the compiler without optimization.
 # JOBS (2) searches at a time, each of at most 2800 MB (deep: 6000), the longest first.
 #
 # A search is of all states, so what it finds depends on its input alone. A row that passed is
@@ -27,24 +29,25 @@ here=$(cd "$(dirname "$0")" && pwd)
 out=${MODEL_OUT:-$here/../../build-model}
 keep=${MODEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/resex/model}
 
-# NAME | MODEL | -D... | WHAT MUST BE FOUND | deep: a large search of what another row covers less widely
+# NAME | MODEL | -D... | WHAT MUST BE FOUND | deep: a large search of what another row covers less widely;
+#	long: it takes seconds, so that pan is optimized
 table() {
 	cat <<'END'
 move_unknown             | move | UNKNOWNS=1 | - | deep
 move_home                | move | HOME_CRASHES=1 | - | deep
 move_node_home           | move | NODE_CRASHES=1 | - | deep
-move_crash               | move | CRASHES=1 AGAIN=0 | -
+move_crash               | move | CRASHES=1 AGAIN=0 | - | long
 move_crash_again         | move | RESTS=1 CRASHES=1 | -
-move_crash_unknown       | move | RESTS=1 CRASHES=1 UNKNOWNS=1 PAUSES=1 | -
-move_crash_home          | move | RESTS=1 CRASHES=1 HOME_CRASHES=1 PAUSES=1 | -
+move_crash_unknown       | move | RESTS=1 CRASHES=1 UNKNOWNS=1 PAUSES=1 | - | long
+move_crash_home          | move | RESTS=1 CRASHES=1 HOME_CRASHES=1 PAUSES=1 | - | long
 move_node_unknown        | move | RESTS=1 NODE_CRASHES=1 UNKNOWNS=1 | -
-move_crash_node          | move | RESTS=1 CRASHES=1 NODE_CRASHES=1 PAUSES=1 | -
+move_crash_node          | move | RESTS=1 CRASHES=1 NODE_CRASHES=1 PAUSES=1 | - | long
 move_kept                | move | KEPT RESTS=1 NODE_CRASHES=2 | -
 move_kept_unknown        | move | KEPT RESTS=1 NODE_CRASHES=1 UNKNOWNS=1 | -
 move_adopt               | move | ADOPT RESTS=1 LOSSES=1 | - | deep
 move_adopt_roles         | move | ADOPT ROLES LOSSES=1 | - | deep
 move_adopt_unknown       | move | ADOPT ROLES RESTS=1 LOSSES=1 UNKNOWNS=1 PAUSES=1 | -
-move_adopt_crash         | move | ADOPT ROLES RESTS=1 LOSSES=1 CRASHES=1 PAUSES=1 | -
+move_adopt_crash         | move | ADOPT ROLES RESTS=1 LOSSES=1 CRASHES=1 PAUSES=1 | - | long
 move_adopt_home          | move | ADOPT ROLES RESTS=1 LOSSES=1 HOME_CRASHES=1 PAUSES=1 | -
 move_adopt_again         | move | ADOPT ROLES FROM_2 RESTS=0 LOSSES=1 NODE_CRASHES=1 | -
 move_adopt_twice         | move | ADOPT ROLES RESTS=1 LOSSES=2 PAUSES=1 | -
@@ -79,16 +82,16 @@ lock_three_home          | lock | HOSTS=3 NODES=2 HOLD=3 DEADLINE=0 ROUNDS=1 UNK
 lock_operator_crash      | lock | ROUNDS=1 UNKNOWNS=0 CRASHES=1 HOME_CRASHES=0 OPERATOR=1 | - | deep
 lock_operator_home       | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=1 OPERATOR=1 | - | deep
 members_change           | members | VIEWS=2 | - | deep
-members_joins            | members | VIEWS=2 JOINS | -
+members_joins            | members | VIEWS=2 JOINS | - | long
 view_change              | view | HOSTS=2 | -
 view_kept                | view | KEPT TRIES=1 | -
 view_kept_again          | view | KEPT | - | deep
-role_moves               | role | HOST_CRASHES=0 CRASHES=0 | -
+role_moves               | role | HOST_CRASHES=0 CRASHES=0 | - | long
 role_host                | role | MOVES=2 CRASHES=0 | -
 role_lost                | role | LOST MOVES=2 CRASHES=0 | -
 role_crash               | role | MOVES=2 HOST_CRASHES=0 | -
 role_all                 | role | | - | deep
-agree_views              | agree | VIEWS CRASHES=0 | -
+agree_views              | agree | VIEWS CRASHES=0 | - | long
 agree_views_crash        | agree | VIEWS | - | deep
 agree_services           | agree | RELOADS=2 | -
 agree_back               | agree | RELOADS=4 CRASHES=0 | -
@@ -101,7 +104,7 @@ cache_early              | cache | EARLY ROUNDS=2 | -
 cache_tags               | cache | TAGS ROUNDS=2 | -
 cache_evicts             | cache | EVICTS=2 ROUNDS=2 | -
 cache_crash              | cache | CRASHES=1 | -
-cache_crash_early        | cache | CRASHES=1 EARLY | -
+cache_crash_early        | cache | CRASHES=1 EARLY | - | long
 cache_removal            | cache | REMOVALS=1 | -
 cache_removal_early      | cache | REMOVALS=1 EARLY | -
 cache_crashes            | cache | CRASHES=2 FIRST_ROUNDS=0 | -
@@ -109,9 +112,9 @@ cache_crash_removal      | cache | CRASHES=1 REMOVALS=1 FIRST_ROUNDS=0 | -
 cache_crash_removal_own  | cache | CRASHES=1 REMOVALS=1 ROUNDS=0 FIRST_ROUNDS=1 | -
 cache_lost               | cache | LOSSES=2 | -
 cache_lost_early         | cache | LOSSES=1 EARLY | -
-cache_version_late       | cache | VERSION_LATE CRASHES=1 | -
-cache_version_unchecked  | cache | VERSION_UNCHECKED CRASHES=1 | -
-cache_progress           | cache | PROGRESS_ROW CRASHES=1 REMOVALS=1 | -
+cache_version_late       | cache | VERSION_LATE CRASHES=1 | - | long
+cache_version_unchecked  | cache | VERSION_UNCHECKED CRASHES=1 | - | long
+cache_progress           | cache | PROGRESS_ROW CRASHES=1 REMOVALS=1 | - | long
 cache_progress_lost      | cache | PROGRESS_ROW CRASHES=1 LOSSES=1 | -
 cache_fills_updates      | cache | FILLS=2 ROUNDS=2 | - | deep
 cache_fills_lost         | cache | FILLS=2 LOSSES=1 | - | deep
@@ -123,7 +126,7 @@ cache_crash_tags         | cache | CRASHES=1 TAGS | - | deep
 cache_removal_tags       | cache | REMOVALS=1 TAGS | - | deep
 cache_removal_lost       | cache | REMOVALS=1 LOSSES=1 | - | deep
 cache_crash_lost         | cache | CRASHES=1 LOSSES=1 | - | deep
-fresh_clocks             | fresh | LIMIT=9 | -
+fresh_clocks             | fresh | LIMIT=9 | - | long
 fresh_long               | fresh | LIMIT=11 | - | deep
 fresh_asks               | fresh | LIMIT=7 ASKS=2 | - | deep
 fresh_vary               | fresh | VARY LIMIT=5 | - | deep
@@ -150,8 +153,8 @@ lock_no_fence_seq        | lock | BROKEN_NO_FENCE_SEQ | EFFECT
 view_kept_by_service     | view | BROKEN_KEPT_BY_SERVICE KEPT TRIES=1 | MINIMUM
 view_epoch_ignored       | view | BROKEN_EPOCH_IGNORED | MINIMUM
 view_minority_decides    | view | BROKEN_MINORITY_DECIDES | MINIMUM
-members_view_behind      | members | BROKEN_VIEW_BEHIND | MINIMUM
-members_joins_behind     | members | BROKEN_VIEW_BEHIND JOINS | MINIMUM
+members_view_behind      | members | BROKEN_VIEW_BEHIND | MINIMUM | long
+members_joins_behind     | members | BROKEN_VIEW_BEHIND JOINS | MINIMUM | long
 members_view_kept        | members | BROKEN_VIEW_KEPT LEAVES | IN_VIEW
 view_fresh_at_once       | view | BROKEN_FRESH_AT_ONCE | MINIMUM
 role_unkept              | role | BROKEN_UNKEPT MOVES=2 CRASHES=0 | ROLE
@@ -202,7 +205,7 @@ cache_dropped_by_member  | cache | BROKEN_DROPPED_BY_MEMBER REMOVALS=1 | COHEREN
 cache_done_in_doubt      | cache | BROKEN_DONE_IN_DOUBT LOSSES=1 | COHERENT
 cache_no_wait            | cache | BROKEN_NO_WAIT REMOVALS=1 | COHERENT
 cache_out_at_once        | cache | BROKEN_OUT_AT_ONCE REMOVALS=1 | COHERENT
-cache_out_of_earlier     | cache | BROKEN_OUT_OF_EARLIER REMOVALS=2 | COHERENT
+cache_out_of_earlier     | cache | BROKEN_OUT_OF_EARLIER REMOVALS=2 | COHERENT | long
 cache_rejoin_as_was      | cache | BROKEN_REJOIN_AS_WAS REMOVALS=1 | COHERENT
 cache_open_before_join   | cache | BROKEN_OPEN_BEFORE_JOIN CRASHES=1 | COHERENT
 cache_end_untold         | cache | BROKEN_END_UNTOLD PROGRESS_ROW | PENDING
@@ -243,7 +246,7 @@ move_kept_before_saved   | move | BROKEN_KEPT_BEFORE_SAVED KEPT RESTS=1 NODE_CRA
 move_adopt_at_once       | move | BROKEN_ADOPT_AT_ONCE ADOPT ROLES RESTS=1 LOSSES=1 | MINIMUM
 move_adopt_unswept       | move | BROKEN_ADOPT_UNSWEPT ADOPT ROLES RESTS=1 LOSSES=1 UNKNOWNS=1 | MINIMUM
 move_adopt_needed        | move | BROKEN_ADOPT_NEEDED ADOPT ROLES RESTS=1 LOSSES=1 | MINIMUM
-move_adopt_blind         | move | BROKEN_ADOPT_BLIND ADOPT ROLES LOSSES=1 | MINIMUM
+move_adopt_blind         | move | BROKEN_ADOPT_BLIND ADOPT ROLES LOSSES=1 | MINIMUM | long
 move_adopt_counted       | move | BROKEN_ADOPT_COUNTED ADOPT ROLES FROM_2 RESTS=0 LOSSES=1 NODE_CRASHES=1 | MINIMUM
 move_adopt_unlocked      | move | BROKEN_ADOPT_UNLOCKED ADOPT OVERLAPS ROLES RESTS=0 LOSSES=1 | OVERLAP
 move_counter_unchecked   | move | BROKEN_COUNTER_UNCHECKED TIMELY MINIMUM=0 | ONE_MOVE
@@ -256,6 +259,9 @@ move_descending_order    | move | BROKEN_DESCENDING_ORDER ENDLESS CROSS MINIMUM=
 move_never_break         | move | BROKEN_NEVER_BREAK ENDLESS CROSS MINIMUM=0 CRASHES=1 NO_RESTART | DEADLOCK
 END
 }
+
+quick="${CC:-gcc} -O0"
+! command -v tcc >/dev/null || quick=tcc
 
 row() { # NAME COLUMN
 	table | awk -F ' *[|] *' -v name="$1" -v n="$2" '$1 == name { print $n }'
@@ -298,16 +304,19 @@ report_of() {
 # search NAME: into build-model/NAME: pan and what it says, pan.out.
 search() {
 	dir=$out/$1 property=$(row "$1" 4) deep=$(row "$1" 5)
-	pan_args=-n
-	memory=2800 optimize=-O1 # -O2 takes longer to compile most rows than it saves
-	[ "$deep" != deep ] || { memory=6000; optimize=-O2; }
-	define="-O0 -DSAFETY" # a broken rule is found sooner than pan is optimized
+	pan_args=-n memory=2800
+	case $deep in
+	deep) memory=6000 compiler="${CC:-gcc} -O2 -DCOLLAPSE" ;; # it takes less memory, and twice as long
+	long) compiler="${CC:-gcc} -O1" ;; # -O2 takes longer to compile than it saves
+	*) compiler=$quick ;;
+	esac
+	define=-DSAFETY
 	# shellcheck disable=SC2046
 	set -- "$here/$(row "$1" 2).pml" $(row "$1" 3 | sed 's/[^ ][^ ]*/-D&/g')
 	case $property in
-	-) define="$optimize -DSAFETY" ;;
-	"- LIVELOCK") define="$optimize -DNP -DNOREDUCE"; pan_args="-n -l" ;;
-	LIVELOCK) set -- "$@" -DONLY; define="-O0 -DNP -DNOREDUCE"; pan_args="-n -l -E" ;;
+	-) ;;
+	"- LIVELOCK") define="-DNP -DNOREDUCE"; pan_args="-n -l" ;;
+	LIVELOCK) set -- "$@" -DONLY; define="-DNP -DNOREDUCE"; pan_args="-n -l -E" ;;
 	*) set -- "$@" -DONLY "-DCHECK_$property"; pan_args="-n -E" ;;
 	esac
 	rm -rf "$dir"
@@ -317,7 +326,7 @@ search() {
 	cd "$dir"
 	spin -a "$@" "$model" >spin.out 2>&1 || { cat spin.out; return 1; }
 	# shellcheck disable=SC2086
-	${CC:-gcc} -w -DCOLLAPSE -DMEMLIM=$memory $define -o pan pan.c || return 1
+	$compiler -w -DMEMLIM=$memory $define -o pan pan.c || return 1
 	# shellcheck disable=SC2086
 	./pan -m200000 $pan_args >pan.out 2>&1 || return 1
 }
@@ -358,11 +367,17 @@ one() {
 	fi
 }
 
-# input NAME: all that the result of its search depends on.
-input() {
+# tools: what the results of all searches depend on.
+tools() {
 	spin -V
 	"${CC:-gcc}" --version
+	$quick -v 2>&1
 	sed '/^table() {/,/^}/d; /^report_of() {/,/^}/d; /^#/d' "$here/run.sh"
+}
+
+# input NAME: all that the result of its search depends on.
+input() {
+	echo "$MODEL_TOOLS"
 	row "$1" 3
 	row "$1" 4
 	report_of "$(row "$1" 4)"
@@ -434,7 +449,7 @@ done
 names=$chosen
 rm -f "$out/results"
 # shellcheck disable=SC2086
-printf '%s\n' $names | MODEL_OUT=$out xargs -P "${JOBS:-2}" -n 1 "$0" $how | tee "$out/results"
+printf '%s\n' $names | MODEL_OUT=$out MODEL_TOOLS=$(tools | sha256sum) xargs -P "${JOBS:-2}" -n 1 "$0" $how | tee "$out/results"
 passed=$(grep -c '^pass ' "$out/results" || true)
 failed=$(($(echo "$names" | wc -w) - passed))
 echo "model: $passed passed, $failed failed"
