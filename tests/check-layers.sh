@@ -225,7 +225,7 @@ tick_roots() {
 ^tick$ one interval
 ^sampler_run$ the loop around it
 ^clock_real$ the loop's clock: now() and sleep_until()
-^policy_(null|freemarket|ioshares|ratio)$ policies: decide()
+^policy_(null|freemarket|ioshares|ratio|slo)$ policies: decide()
 ^ring_[a-z0-9]+_(sq|cq)$ layouts of rings: what ring.c calls
 END
 }

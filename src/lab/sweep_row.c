@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sweep_row: what a run recovers and gives up, and the frontier of fixed caps: those beside which no
- * other fixed cap of the scenario is as near to base and gives up as little. sweep_cmd.c and
+ * sweep_row: what a run recovers and gives up, and the frontier of fixed caps: those beside which
+ * no other fixed cap of the scenario is as near to base and gives up as little. sweep_cmd.c and
  * sweep_file.c call it. Pure.
  */
 #include <math.h>
