@@ -299,7 +299,7 @@ SLO_TEST(level_near_its_promise__stays)
 	assert_int_equal(level(g, BULK), 30);
 }
 
-/* After how many intervals level 5, which costs over_ns, is tried again; 4 has an excess of 0.85. */
+/* After how many intervals level 5, which costs over_ns, is tried again; 4 has 0.85. */
 static void find_waits(struct rig *g, uint64_t over_ns, int waits[3])
 {
 	int n = 0;
