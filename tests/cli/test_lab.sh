@@ -53,7 +53,7 @@ fails 2 resex-lab 'no scenario: give files' lab sweep
 fails 2 resex-lab 'caps 5,3: give up to 15 whole percentages' lab sweep -c 5,3 "$top/etc/scenarios/paper.json"
 fails 2 resex-lab 'caps 100: give' lab sweep -c 100 "$top/etc/scenarios/paper.json"
 fails 2 resex-lab 'another scenario is called paper.json, too' lab sweep "$top/etc/scenarios/paper.json" ./paper.json
-fails 1 resex-lab 'No such file' lab sweep "$dir/none.json"
+fails 4 resex-lab 'No such file' lab sweep "$dir/none.json"
 echo '{"guests":[{"name":"a","apps":[{"kind":"sender"}]}]}' >"$dir/lonely.json"
 fails 4 resex-lab 'lonely.json cannot be swept: it has no server' lab sweep "$dir/lonely.json"
 echo '{"duration":"500ms", // a comment
@@ -62,13 +62,14 @@ echo '{"duration":"500ms", // a comment
 swept() { lab sweep -c 2,50 "$@" "$dir/pair.json"; }
 good 'a sweep' '^cap 2, in turn .* \*$' swept -o "$dir/swept"
 that 'its files are there' [ -s "$dir/swept/pair.svg" ]
-that 'its rows are columns' awk -F, 'NR > 1 && NF != 11 { exit 1 } END { exit NR != 10 }' "$dir/swept/pair.csv"
+that 'its rows are columns' python3 -c 'import csv, sys; r = list(csv.reader(open(sys.argv[1])))[1:]; sys.exit(len(r) != 10 or {len(x) for x in r} != {11})' "$dir/swept/pair.csv"
 json 'a sweep as JSON' swept -J 1 -j
 cp "$dir/out" "$dir/json"
 that 'JSON has what the table has' member 'o["simulated"] and [r["run"] for r in o["scenarios"][0]["rows"]][:3] == ["null", "cap 2", "cap 2, in turn"] and
  set(o["scenarios"][0]["rows"][0]["sent"]) == {"b", "b2"}'
 json 'the same by four processes' swept -J 4 -j
-that 'the same bytes' cmp -s "$dir/out" "$dir/json"
+cp "$dir/out" "$dir/four"
+that 'the same bytes' cmp -s "$dir/four" "$dir/json"
 json 'another seed' swept -s 9 -j
 that 'other bytes' [ "$(cmp -s "$dir/out" "$dir/json"; echo $?)" = 1 ]
 fails 2 resex-lab 'unknown experiment "shed": see resex-lab --help' lab shed
