@@ -5,7 +5,7 @@
 #include <string.h>
 
 const struct policy_ops *const policies_builtin[] = {
-	&policy_null, &policy_freemarket, &policy_ratio, &policy_ioshares, NULL,
+	&policy_null, &policy_freemarket, &policy_ratio, &policy_ioshares, &policy_slo, NULL,
 };
 
 const struct policy_ops *policy_find(const char *name)

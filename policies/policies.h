@@ -13,6 +13,7 @@ extern const struct policy_ops policy_null;
 extern const struct policy_ops policy_freemarket;
 extern const struct policy_ops policy_ratio;
 extern const struct policy_ops policy_ioshares;
+extern const struct policy_ops policy_slo;
 
 /* The built-in policies, ended by NULL. */
 extern const struct policy_ops *const policies_builtin[];

@@ -153,14 +153,18 @@ src/cluster/*          src/cluster/ src/load/ resex/load_abi.h src/core/ src/uti
 src/control/*          src/control/ policies/policies.h src/core/ src/util/ src/conf/ src/guests/guests.h src/cluster/cluster.h src/load/index.h src/shared/lease.h resex/exit.h config.h @libc malloc.h jansson.h event2/ uuid/uuid.h
 src/engine/*           src/engine/ src/core/ src/util/ src/conf/ src/tick/ src/guests/guests.h src/cluster/cluster.h src/control/server.h src/hv/hv.h config.h @libc event2/
 src/lab/figures_cmd*   src/lab/load_cmd.h src/lab/reconf_cmd.h src/lab/figures_cmd.h src/lab/figures_file.h src/lab/lab_cmd.h src/cli/table.h resex/exit.h @libc
-src/lab/figures*       src/lab/figures.h src/lab/figures_file.h src/lab/lab_cmd.h src/lab/run.h resex/exit.h @libc jansson.h
+src/lab/figures*       src/lab/figures.h src/lab/figures_file.h src/lab/lab_cmd.h src/lab/pool.h resex/exit.h @libc jansson.h
 src/lab/load_read*     src/lab/load_read.h src/core/ src/sim/web.h src/shared/peers.h src/transport/sim/sim.h @libc
 src/lab/load_log*      src/lab/load_log.h src/sim/web.h src/util/file.h @libc
 src/lab/load*          src/lab/load.h src/lab/load_cmd.h src/lab/lab_cmd.h src/lab/load_read.h src/lab/load_log.h src/core/ src/load/index.h src/reconf/balance.h src/sim/web.h src/cli/table.h resex/exit.h @libc jansson.h
 src/lab/reconf_balancer* src/lab/reconf_balancer.h src/load/index.h src/reconf/decide.h src/reconf/move.h resex/load_abi.h @pure
 src/lab/reconf*        src/lab/reconf.h src/lab/reconf_balancer.h src/lab/reconf_cmd.h src/lab/reconf_scene.h src/lab/reconf_forecast.h src/lab/lab_cmd.h src/core/ src/shared/region.h src/sim/web.h src/sim/words.h src/cli/table.h resex/exit.h @libc jansson.h
 src/lab/lab_cmd*       src/lab/lab_cmd.h src/util/cmdline.h resex/exit.h config.h @libc jansson.h
-src/lab/main*          src/lab/figures_cmd.h src/lab/load_cmd.h src/lab/reconf_cmd.h src/util/file.h resex/exit.h config.h @libc
+src/lab/pool*          src/lab/pool.h src/lab/run.h resex/exit.h @libc jansson.h
+src/lab/sweep_cmd*     src/lab/sweep.h src/lab/sweep_cmd.h src/lab/lab_cmd.h src/lab/pool.h src/lab/scenario.h policies/policies.h src/cli/table.h src/util/conf.h resex/exit.h @libc
+src/lab/sweep_file*    src/lab/sweep.h src/lab/figures.h src/lab/lab_cmd.h resex/exit.h @libc
+src/lab/sweep*         src/lab/sweep.h @libc jansson.h
+src/lab/main*          src/lab/figures_cmd.h src/lab/load_cmd.h src/lab/reconf_cmd.h src/lab/sweep_cmd.h src/util/file.h resex/exit.h config.h @libc
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc
 src/daemon/*           src/daemon/ src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/guests/journal.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
 etc/examples/policy/*  resex/policy.h @pure
@@ -221,7 +225,7 @@ tick_roots() {
 ^tick$ one interval
 ^sampler_run$ the loop around it
 ^clock_real$ the loop's clock: now() and sleep_until()
-^policy_(null|freemarket|ioshares|ratio)$ policies: decide()
+^policy_(null|freemarket|ioshares|ratio|slo)$ policies: decide()
 ^ring_[a-z0-9]+_(sq|cq)$ layouts of rings: what ring.c calls
 END
 }

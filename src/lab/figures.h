@@ -97,6 +97,7 @@ enum figures_shape {
 	FIGURES_HISTOGRAM,  /* a line for each series: shares of requests by latency */
 	FIGURES_TIME,	    /* the mean of each step of time */
 	FIGURES_RESOS,	    /* the balance at the end of each step */
+	FIGURES_POINTS,	    /* each series has its own x: points, and lines between them */
 };
 
 struct figures_def {
@@ -133,7 +134,8 @@ int figures_beside(const struct figures_runs *r, uint32_t figure, uint32_t durat
 struct figures_plot {
 	const struct figures_def *d;
 	uint32_t points;
-	double x[FIGURES_STEPS];			 /* not of bars and lines */
+	double x[FIGURES_STEPS];			 /* not of bars, lines and points */
+	double at[FIGURES_SERIES_MAX][FIGURES_STEPS];	 /* of points */
 	double y[FIGURES_SERIES_MAX][FIGURES_STEPS];	 /* NAN: none */
 	double error[FIGURES_SERIES_MAX][FIGURES_STEPS]; /* bars: the deviation */
 	char series[FIGURES_SERIES_MAX][FIGURES_NAME_MAX];

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "resex/exit.h"
@@ -230,25 +229,6 @@ static int print(const struct figures_runs *r, const struct figures_options *o, 
 	return lab_printed(all);
 }
 
-/* It may be there. */
-static int make_folder(const char *folder)
-{
-	struct stat st;
-	int rc = mkdir(folder, 0777) && errno != EEXIST ? -errno : 0;
-
-	if (!rc && stat(folder, &st))
-		rc = -errno;
-	if (!rc && !S_ISDIR(st.st_mode))
-		rc = -ENOTDIR;
-	if (!rc && access(folder, W_OK | X_OK))
-		rc = -errno;
-	if (!rc)
-		return RESEX_OK;
-	fprintf(stderr, "resex-lab: figures cannot be written to \"%s\": %s: give another --out\n",
-		folder, strerror(-rc));
-	return RESEX_FAILURE;
-}
-
 static int write_and_print(const struct figures_runs *r, const struct figures_options *o)
 {
 	struct figures_out out = { o->out.figures, o->wanted, o->duration_s * 1000, r, NULL };
@@ -307,7 +287,7 @@ int figures_cmd(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	/* Before the runs, which take long. */
-	rc = make_folder(o.out.figures);
+	rc = lab_make_folder(o.out.figures);
 	if (rc == RESEX_OK)
 		rc = o.paper ? other_paper(&o) : run_hosts(&o);
 	return rc;

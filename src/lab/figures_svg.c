@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * figures_svg: a plot as an SVG that needs no program and no network to be seen: bars with
- * deviations, or lines. figures_file.c writes it to a file of its own and into the page. Pure.
+ * deviations, lines, or points. figures_file.c and sweep_file.c write it to a file of its own, and
+ * the first one also into its page. Pure.
  */
 #include <math.h>
 
@@ -54,6 +55,21 @@ static bool is_bars(enum figures_shape shape)
 	return shape == FIGURES_BARS || shape == FIGURES_PARTS_BARS;
 }
 
+/* The end of the axis of points: at a tick. */
+static double most_x(const struct figures_plot *p)
+{
+	double most = 0, step;
+
+	for (uint32_t s = 0; s < p->n; s++)
+		for (uint32_t i = 0; i < p->points; i++)
+			if (!isnan(p->y[s][i]))
+				most = fmax(most, p->at[s][i]);
+	if (!(most > 0))
+		return 1;
+	step = step_of(most);
+	return ceil(most / step) * step;
+}
+
 /* Bars, shares and balances begin at 0. */
 static void fit(struct frame *fr)
 {
@@ -77,7 +93,9 @@ static void fit(struct frame *fr)
 	fr->to_y = ceil(most / step) * step;
 	fr->from_x = 0;
 	fr->to_x = p->points ? p->points : 1;
-	if (!figures_has_points(p->d->shape) && p->points > 1) {
+	if (p->d->shape == FIGURES_POINTS) {
+		fr->to_x = most_x(p);
+	} else if (!figures_has_points(p->d->shape) && p->points > 1) {
 		fr->from_x = p->d->shape == FIGURES_HISTOGRAM ? p->x[0] : 0;
 		fr->to_x = p->x[p->points - 1];
 	}
@@ -162,10 +180,30 @@ static void draw_bars(FILE *f, const struct frame *fr, uint32_t s)
 	}
 }
 
+static double x_of(const struct figures_plot *p, uint32_t s, uint32_t i)
+{
+	if (p->d->shape == FIGURES_POINTS)
+		return p->at[s][i];
+	return figures_has_points(p->d->shape) ? i + 0.5 : p->x[i];
+}
+
+static void draw_points(FILE *f, const struct frame *fr, uint32_t s)
+{
+	const struct figures_plot *p = fr->p;
+
+	for (uint32_t i = 0; i < p->points; i++)
+		if (!isnan(p->y[s][i]))
+			fprintf(f,
+				"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\">"
+				"<title>%s: %.1f, %.1f</title></circle>\n",
+				place_x(fr, x_of(p, s, i)), place_y(fr, p->y[s][i]),
+				colours[s % COLOURS], p->series[s], x_of(p, s, i), p->y[s][i]);
+}
+
 static void draw_series(FILE *f, const struct frame *fr, uint32_t s)
 {
 	const struct figures_plot *p = fr->p;
-	bool points = figures_has_points(p->d->shape), begun = false;
+	bool begun = false;
 
 	fprintf(f, "<path fill=\"none\" stroke-width=\"1.6\" stroke=\"%s\" d=\"",
 		colours[s % COLOURS]);
@@ -174,11 +212,13 @@ static void draw_series(FILE *f, const struct frame *fr, uint32_t s)
 			begun = false;
 			continue;
 		}
-		fprintf(f, "%c%.1f %.1f", begun ? 'L' : 'M',
-			place_x(fr, points ? i + 0.5 : p->x[i]), place_y(fr, p->y[s][i]));
+		fprintf(f, "%c%.1f %.1f", begun ? 'L' : 'M', place_x(fr, x_of(p, s, i)),
+			place_y(fr, p->y[s][i]));
 		begun = true;
 	}
 	fputs("\"/>\n", f);
+	if (p->d->shape == FIGURES_POINTS)
+		draw_points(f, fr, s);
 }
 
 static void draw_names(FILE *f, const struct figures_plot *p)

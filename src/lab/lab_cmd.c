@@ -13,6 +13,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "resex/exit.h"
 
@@ -125,6 +127,24 @@ int lab_printed(json_t *all)
 }
 
 /* --- files of figures ------------------------------------------------------------- */
+
+int lab_make_folder(const char *folder)
+{
+	struct stat st;
+	int rc = mkdir(folder, 0777) && errno != EEXIST ? -errno : 0;
+
+	if (!rc && stat(folder, &st))
+		rc = -errno;
+	if (!rc && !S_ISDIR(st.st_mode))
+		rc = -ENOTDIR;
+	if (!rc && access(folder, W_OK | X_OK))
+		rc = -errno;
+	if (!rc)
+		return RESEX_OK;
+	fprintf(stderr, "resex-lab: figures cannot be written to \"%s\": %s: give another --out\n",
+		folder, strerror(-rc));
+	return RESEX_FAILURE;
+}
 
 FILE *lab_figure_begin(const char *folder, const char *name, const char *ending)
 {

@@ -50,6 +50,8 @@ void lab_print_json(const json_t *all);
 /* all was printed, and is released; NULL: there was no memory for it. The exit code. */
 int lab_printed(json_t *all);
 
+/* Make the folder for files of figures; it may be there. The exit code. */
+int lab_make_folder(const char *folder);
 /* A file of this folder, to be written. NULL: it cannot be. */
 FILE *lab_figure_begin(const char *folder, const char *name, const char *ending);
 /* Close it. The exit code, if that of what was written before is rc. */

@@ -14,6 +14,7 @@ liblab_a_SOURCES = \
 	src/lab/load_log.c src/lab/load_log.h \
 	src/lab/load_mix.c \
 	src/lab/load_read.c src/lab/load_read.h \
+	src/lab/pool.c src/lab/pool.h \
 	src/lab/reconf.c src/lab/reconf.h \
 	src/lab/reconf_all.c \
 	src/lab/reconf_balancer.c src/lab/reconf_balancer.h \
@@ -27,7 +28,10 @@ liblab_a_SOURCES = \
 	src/lab/scenario_guest.c \
 	src/lab/scenario_schema.c \
 	src/lab/stat.c \
-	src/lab/summary.c src/lab/summary.h
+	src/lab/summary.c src/lab/summary.h \
+	src/lab/sweep.h \
+	src/lab/sweep_row.c \
+	src/lab/sweep_scene.c
 
 # resex-lab: experiments on simulated hosts and clusters. It runs the whole daemon on a simulated host.
 bin_PROGRAMS += resex-lab
@@ -47,5 +51,7 @@ resex_lab_SOURCES = \
 	src/lab/reconf_figures.c \
 	src/lab/reconf_lists.c \
 	src/lab/reconf_options.c \
-	src/lab/reconf_show.c
+	src/lab/reconf_show.c \
+	src/lab/sweep_cmd.c src/lab/sweep_cmd.h \
+	src/lab/sweep_file.c
 resex_lab_LDADD = $(RESEXD_LIBS) -lm

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * resex-lab: experiments on simulated hosts and clusters; see resex-lab(1). figures: figures_cmd.c;
- * load: load_cmd.c; reconf: reconf_cmd.c.
+ * load: load_cmd.c; reconf: reconf_cmd.c; sweep: sweep_cmd.c.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -13,6 +13,7 @@
 #include "src/lab/figures_cmd.h"
 #include "src/lab/load_cmd.h"
 #include "src/lab/reconf_cmd.h"
+#include "src/lab/sweep_cmd.h"
 #include "src/util/file.h"
 
 static void print_help(FILE *f)
@@ -21,7 +22,8 @@ static void print_help(FILE *f)
 	      "Experiments on SIMULATED hosts and clusters.\n\n"
 	      "  figures  draw the figures of the paper: resex-lab figures --help\n"
 	      "  load     balance requests by the load of nodes: resex-lab load --help\n"
-	      "  reconf   move nodes between sites by their load: resex-lab reconf --help\n\n"
+	      "  reconf   move nodes between sites by their load: resex-lab reconf --help\n"
+	      "  sweep    latency recovered against throughput given up: resex-lab sweep --help\n\n"
 	      "  -h, --help     print this\n"
 	      "  -V, --version  print the version\n\n"
 	      "See resex-lab(1).\n",
@@ -44,6 +46,8 @@ int main(int argc, char **argv)
 		return figures_cmd(argc - 1, argv + 1);
 	if (!strcmp(word, "reconf"))
 		return reconf_cmd(argc - 1, argv + 1);
+	if (!strcmp(word, "sweep"))
+		return sweep_cmd(argc - 1, argv + 1);
 	if (is(word, "--version", "-V")) {
 		puts("resex-lab " PACKAGE_VERSION);
 		return RESEX_OK;

@@ -48,6 +48,30 @@ that 'its files are there, and no others' only './figure6.csv ./figure6.svg ./fi
 # shellcheck disable=SC2317 # good() calls it
 without_gnuplot() { PATH=/nowhere lab "$@"; }
 good 'without gnuplot it says so' '^There are no PNGs: gnuplot drew none' without_gnuplot figures 6 -d 4 -o "$dir/six"
+good 'help of sweep' 'SIMULATED' lab sweep --help
+fails 2 resex-lab 'no scenario: give files' lab sweep
+fails 2 resex-lab 'caps 5,3: give up to 15 whole percentages' lab sweep -c 5,3 "$top/etc/scenarios/paper.json"
+fails 2 resex-lab 'caps 100: give' lab sweep -c 100 "$top/etc/scenarios/paper.json"
+fails 2 resex-lab 'another scenario is called paper.json, too' lab sweep "$top/etc/scenarios/paper.json" ./paper.json
+fails 4 resex-lab 'No such file' lab sweep "$dir/none.json"
+echo '{"guests":[{"name":"a","apps":[{"kind":"sender"}]}]}' >"$dir/lonely.json"
+fails 4 resex-lab 'lonely.json cannot be swept: it has no server' lab sweep "$dir/lonely.json"
+echo '{"duration":"500ms", // a comment
+ "guests":[{"name":"s","apps":[{"kind":"server"}]},{"name":"b","apps":[{"kind":"sender","size":"2MiB"}]},
+ {"name":"b2","apps":[{"kind":"sender","size":"2MiB"}]}]}' >"$dir/pair.json"
+swept() { lab sweep -c 2,50 "$@" "$dir/pair.json"; }
+good 'a sweep' '^cap 2, in turn .* \*$' swept -o "$dir/swept"
+that 'its files are there' [ -s "$dir/swept/pair.svg" ]
+that 'its rows are columns' python3 -c 'import csv, sys; r = list(csv.reader(open(sys.argv[1])))[1:]; sys.exit(len(r) != 10 or {len(x) for x in r} != {11})' "$dir/swept/pair.csv"
+json 'a sweep as JSON' swept -J 1 -j
+cp "$dir/out" "$dir/json"
+that 'JSON has what the table has' member 'o["simulated"] and [r["run"] for r in o["scenarios"][0]["rows"]][:3] == ["null", "cap 2", "cap 2, in turn"] and
+ set(o["scenarios"][0]["rows"][0]["sent"]) == {"b", "b2"}'
+json 'the same by four processes' swept -J 4 -j
+cp "$dir/out" "$dir/four"
+that 'the same bytes' cmp -s "$dir/four" "$dir/json"
+json 'another seed' swept -s 9 -j
+that 'other bytes' [ "$(cmp -s "$dir/out" "$dir/json"; echo $?)" = 1 ]
 fails 2 resex-lab 'unknown experiment "shed": see resex-lab --help' lab shed
 fails 2 resex-lab 'nodes 65: give a whole number from 1 to 64' lab load -n 65
 fails 2 resex-lab 'alpha 0.5: give a whole' lab load --alpha 0.5

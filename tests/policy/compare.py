@@ -20,11 +20,12 @@ import plants  # noqa: E402
 import second  # noqa: E402
 import traces  # noqa: E402
 from ioshares import IOShares  # noqa: E402
+from slo import Slo  # noqa: E402
 
 FIELDS = ("cap.limited", "cap.mpct", "rate.q16", "reason", "vf_bytes_s",
           "why[0]", "why[1]", "why[2]", "why[3]", "stands")
-POLICIES = {p.NAME: p for p in (second.Null, second.FreeMarket, second.Ratio, IOShares)}
-TRACES = {"null": 50, "freemarket": 400, "ratio": 300, "ioshares": 400}
+POLICIES = {p.NAME: p for p in (second.Null, second.FreeMarket, second.Ratio, IOShares, Slo)}
+TRACES = {"null": 50, "freemarket": 400, "ratio": 300, "ioshares": 400, "slo": 250}
 BATCH = 25
 PLANT_TRACES = 1000
 

@@ -7,4 +7,4 @@ POLICY_TESTS = tests/policy/compare.py
 TESTS += $(POLICY_TESTS)
 PLANTED += tests/policy/planted.sh
 EXTRA_DIST += $(POLICY_TESTS) tests/policy/ioshares.py tests/policy/ioshares_why.py tests/policy/plants.py tests/policy/plants.seeds \
-	tests/policy/second.py tests/policy/traces.py tests/policy/wrong.py
+	tests/policy/second.py tests/policy/slo.py tests/policy/traces.py tests/policy/wrong.py

@@ -326,6 +326,47 @@ IOSHARES = {
     "mean-alone": with_method("shown_rise", wrong.mean_alone),
     "rise-of-whole": with_method("shown_rise", wrong.rise_of_whole),
 }
+def all_believed(_, self, rise, bound):
+    return rise
+
+
+def in_a_row(_, self, cycle, place):
+    return cycle * place // 256
+
+
+def pause_ignored(true, self, l):
+    true(self, l)
+    l.pause = 0
+
+
+def never_later(_, self, l, age, excess):
+    return self.p.retry
+
+
+def largest_is_last(true, self, link, windows):
+    j = true(self, link, windows)
+    for g, b in self.on(link):
+        if self.reports(g) and self.has_enough(b, windows) and self.excess(g) == j.excess:
+            j.worst = g
+    return j
+
+
+SLO = {
+    "claims-believed": with_method("believed", all_believed),
+    "alike-never": with_method("is_alike", never),
+    "spare-ignored": with_param(spare=lambda v: 0),
+    "forgets-never": with_method("forgets", never),
+    "near-never": with_method("is_near", never),
+    "in-a-row": among("set", with_method("part", in_a_row)),
+    "silent-never": with_method("is_silent", never),
+    "in-vain-never": with_method("is_in_vain", never),
+    "futile-never": with_method("is_futile", never),
+    "least-ignored": with_method("least", not_least),
+    "pause-ignored": with_method("note_pause", pause_ignored),
+    "little-as-gross": with_method("time_to_hold", never_later),
+    "last-of-equals": with_method("judge", largest_is_last),
+    "tolerance-of-own-ignored": with_method("tolerance", lambda _, self, g: self.p.tolerance or 1),
+}
 ALL = {
     "null-why-swapped": ("null", with_method("guest", null_reason)),
     "freemarket-guard-ignored": ("freemarket", with_method("is_guarded", never)),
@@ -343,4 +384,5 @@ ALL = {
     "ratio-equal-not-renewed": ("ratio", with_method("remember", equal_not_renewed)),
     "ratio-least-ignored": ("ratio", with_method("least", not_least)),
     **{"ioshares-" + name: ("ioshares", plant) for name, plant in IOSHARES.items()},
+    **{"slo-" + name: ("slo", plant) for name, plant in SLO.items()},
 }

@@ -34,6 +34,8 @@ TASTE = {
     "stale": (1000 * MS, 200 * MS, 50 * MS, 10 * MS), "futile": (2000 * MS, 200 * MS, 20 * MS, 0),
     "futile_gain": (100, 100, 0, 500, 1000), "futile_rest": (30000 * MS, 500 * MS, 50 * MS, 0),
     "sigma_over": (0, 0, 1), "sigma_floor": (1000, 1, 100000),
+    "spare": (250, 250, 0, 1000), "retry": (5000 * MS, 100 * MS, 500 * MS),
+    "gain": (500, 500, 100, 0, 1000), "rest": (30000 * MS, 500 * MS, 50 * MS, 0),
     "learn_share": (50, 50, 200, 1000, 0), "on_empty": (0, 0, 1),
 }
 # Values of vain traces.
@@ -56,8 +58,8 @@ LEVELS = (0, 0.3, 0.4, 0.5, 0.5, 0.8, 0.9, 0.9, 1, 1.05, 1.05, 1.2, 1.5, 1.8, 2,
 BESIDE = ((1, 1), (1.5, 1), (0.25, 32), (0.25, 1000), (0.75, 2), (0.5, 4), (3, 1), (4, 32), (10, 1))
 # The parameter that sets the pace of a policy's traces, and ticks in that time.
 PACE = {"freemarket": ("step", (0.3, 1, 3)), "ratio": ("hold", (3, 10, 30)),
-        "ioshares": ("window", (1, 2, 4))}
-TICKS = {"ioshares": (30, 60, 120)}
+        "ioshares": ("window", (1, 2, 4)), "slo": ("window", (1, 2, 4))}
+TICKS = {"ioshares": (30, 60, 120), "slo": (60, 120, 200)}
 
 
 class Rng(random.Random):
@@ -137,6 +139,8 @@ class Member:
         self.applies = rng.among((0, 0, 1))
         if role == "reporter":
             self.base, self.slope = (self.whole, self.io, self.dev), rng.among((0.2, 1, 3))
+        else:
+            self.base = (0, 0, 0)
 
     def play_part(self, rng, cast):
         """One of a set, or one that it slows; cast is what it plays."""
@@ -148,7 +152,9 @@ class Member:
         self.pace, self.vcpus, self.ceiling = 0.3, rng.among((1, 1, 2)), second.CAP_NONE
         self.min, self.cap, self.tolerance = 1000, self.ceiling, cast.tolerance
         self.whole, self.io, self.dev = 200000, 100000, 1000
-        self.base = (self.whole, self.io, self.dev) if cast.known else (0, 0, 0)
+        self.base = (0, 0, 0)
+        if cast.known and self.reports:
+            self.base = (self.whole, self.io, self.dev)
         self.level, self.ticks = 0, 0
 
     def restart(self):

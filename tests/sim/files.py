@@ -98,7 +98,7 @@ def _(host):
         for g in sc["guests"]:
             seen |= {a["kind"] for a in g["apps"]}
             seen |= {k for k in ("blind", "later", "sla") if k in g}
-    wanted = ["null", "freemarket", "ioshares", "ratio", "credit", "credit2", "destroy", "create",
+    wanted = ["null", "freemarket", "ioshares", "ratio", "slo", "credit", "credit2", "destroy", "create",
               "reboot", "policy", "release", "retake", "cap", "pause", "resume", "guest-set",
               "sender", "server", "burner", "idle", "blind", "later", "sla"]
     wanted += ["%d links" % n for n in (1, 2, 3)] + ["%d guests" % n for n in range(1, 9)]

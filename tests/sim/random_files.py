@@ -108,13 +108,14 @@ def guest(rng, i, links, ms):
 
 
 def policy(rng):
-    name = rng.choice(("null", "freemarket", "ioshares", "ioshares", "ratio"))
+    name = rng.choice(("null", "freemarket", "ioshares", "ioshares", "ratio", "slo"))
     if rng.random() < 0.6 or name == "null":
         return name
     params = {"freemarket": {"low": rng.randint(0, 1000), "step": 1000000},
               "ioshares": {"window": rng.choice((5000000, 20000000)), "calm": rng.randint(1, 8),
                            "sigma_over": rng.randint(0, 1), "futile": rng.choice((0, 200000000)),
                            "on_empty": rng.randint(0, 1)},
+              "slo": {"tolerance": rng.choice((50, 200)), "retry": 1000000000},
               "ratio": {"victim_bytes": rng.choice((1024, 65536)), "hold": 100000000}}[name]
     return {"policy": name, "params": params}
 

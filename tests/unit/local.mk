@@ -63,7 +63,7 @@ endif
 if CMOCKA
 UNIT_POLICIES = tests/unit/test_null tests/unit/test_freemarket tests/unit/test_ratio \
 	tests/unit/test_ioshares tests/unit/test_ioshares_blame tests/unit/test_ioshares_rate \
-	tests/unit/test_ioshares_loop tests/unit/test_policy_files
+	tests/unit/test_ioshares_loop tests/unit/test_policy_files tests/unit/test_slo
 check_PROGRAMS += $(UNIT_POLICIES)
 TESTS += $(UNIT_POLICIES)
 
@@ -83,6 +83,8 @@ tests_unit_test_ioshares_rate_SOURCES = tests/unit/test_ioshares_rate.c $(IOSHAR
 tests_unit_test_ioshares_rate_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_ioshares_loop_SOURCES = tests/unit/test_ioshares_loop.c $(IOSHARES_RIG)
 tests_unit_test_ioshares_loop_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
+tests_unit_test_slo_SOURCES = tests/unit/test_slo.c tests/unit/policy_rig.h
+tests_unit_test_slo_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_policy_files_SOURCES = tests/unit/test_policy_files.c
 tests_unit_test_policy_files_LDADD = libpolicies.a libutil.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
 endif
@@ -472,18 +474,20 @@ tests_unit_test_daemon_options_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
 endif
 
 if CMOCKA
-UNIT_SCENARIO = tests/unit/test_figures tests/unit/test_scenario tests/unit/test_scenario_run tests/unit/test_why_truth
+UNIT_SCENARIO = tests/unit/test_figures tests/unit/test_scenario tests/unit/test_scenario_run tests/unit/test_sweep tests/unit/test_why_truth
 check_PROGRAMS += $(UNIT_SCENARIO)
 TESTS += $(UNIT_SCENARIO)
 tests_unit_test_figures_SOURCES = tests/unit/test_figures.c
 tests_unit_test_figures_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS) -lm
+tests_unit_test_sweep_SOURCES = tests/unit/test_sweep.c
+tests_unit_test_sweep_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS) -lm
 tests_unit_test_scenario_SOURCES = tests/unit/test_scenario.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_scenario_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
 tests_unit_test_scenario_run_SOURCES = tests/unit/test_scenario_run.c tests/unit/tmpdir.h \
 	tests/unit/prop.h
 tests_unit_test_scenario_run_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
-tests_unit_test_why_truth_SOURCES = tests/unit/test_why_truth.c tests/unit/truth_holds.h \
+tests_unit_test_why_truth_SOURCES = tests/unit/test_why_truth.c tests/unit/truth_holds.h tests/unit/truth_slo.h \
 	tests/unit/truth_rig.h tests/unit/tmpdir.h
 tests_unit_test_why_truth_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS) -lm
 endif

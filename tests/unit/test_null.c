@@ -9,6 +9,7 @@ TEST(find__by_name)
 	assert_ptr_equal(policy_find("freemarket"), &policy_freemarket);
 	assert_ptr_equal(policy_find("ratio"), &policy_ratio);
 	assert_ptr_equal(policy_find("ioshares"), &policy_ioshares);
+	assert_ptr_equal(policy_find("slo"), &policy_slo);
 	assert_null(policy_find("nul"));
 	assert_null(policy_find(""));
 	assert_null(policy_find("nullx"));

@@ -518,13 +518,13 @@ static void add_events(struct prop *p, int guests, char *text, size_t size)
 {
 	static const char *const what[] = { "destroy", "create", "reboot", "release",
 					    "retake",  "pause",	 "resume" };
-	static const char *const policies[] = { "null", "freemarket", "ratio", "ioshares" };
+	static const char *const policies[] = { "null", "freemarket", "ratio", "ioshares", "slo" };
 
 	for (uint64_t n = prop_range(p, 0, 20), k = 0; k < n; k++) {
 		add(text, size, "%s{\"at\": \"%dms\", ", k ? "," : "", (int)prop_range(p, 0, 100));
 		if (prop_one_in(p, 4))
 			add(text, size, "\"do\": \"policy\", \"policy\": \"%s\"}",
-			    policies[prop_range(p, 0, 3)]);
+			    policies[prop_range(p, 0, 4)]);
 		else
 			add(text, size, "\"do\": \"%s\", \"guest\": \"g%d\"}",
 			    what[prop_range(p, 0, 6)], (int)prop_range(p, 0, (uint64_t)guests - 1));

@@ -8,7 +8,7 @@
  * every_sentence__has_a_row fails for a new sentence that has none.
  */
 #include "policies/policies.h"
-#include "tests/unit/truth_holds.h"
+#include "tests/unit/truth_slo.h"
 
 struct row {
 	const char *name;
@@ -39,6 +39,8 @@ static void read_rise(struct watch *w, const char *text, int ms)
 
 	if (at)
 		sscanf(at, "mean +%lf, deviation +%lf", &r.mean, &r.dev);
+	else if ((at = strstr(text, "cost it +")))
+		sscanf(at, "cost it +%lf", &r.mean);
 	if (r.mean != w->s.rise.mean || r.dev != w->s.rise.dev)
 		w->s.since = ms;
 	w->s.rise = r;
@@ -55,6 +57,9 @@ static void read_rise(struct watch *w, const char *text, int ms)
 #define RUN(policy, ms, guests) "{'policy':" policy ",'duration':'" #ms "ms','guests':[" guests "]}"
 #define PAIR			SERVER("") "," BULK("", "")
 #define IOS			"'ioshares'"
+#define SLO			"'slo'"
+#define AT_MOST			"a mean of at most +# percent over its base"
+#define SLO_FUTILE		"{'policy':'slo','params':{'futile':'300ms','rest':'1s'}}"
 #define RISE			"mean +#, deviation +# percent of its base latency"
 
 static const struct row rows[] = {
@@ -99,6 +104,65 @@ static const struct row rows[] = {
 	{ "ratio__cap_not_saved__is_said_by_the_daemon", &policy_ratio, RATIO_UNCAPPABLE, "bulk",
 	  RUN("'ratio'", 200, SERVER("") "," BULK(",'later':true", "")), "5 lose; 10 create bulk",
 	  "not cappable: its cap could not be saved in @:", holds_uncappable, NULL, 10, 200, SOME },
+	/* slo */
+	{ "slo__promise_is_held_without_caps__is_said", &policy_slo, SLO_HOLDS, "bulk",
+	  RUN(SLO, 2000, SERVER("") "," BULK("", ",'rate':10")), NULL,
+	  "no cap: guest @ is promised " AT_MOST ", and others cost it +#$", holds_slo_held, NULL,
+	  300, 2000, ALWAYS },
+	{ "slo__guest_that_breaks_a_promise__is_capped", &policy_slo, SLO_CAPPED, "bulk",
+	  RUN(SLO, 3000, PAIR), NULL,
+	  "cap # percent, for the mean of guest @, which is promised to be at most +# percent over "
+	  "its base: others cost it +#$",
+	  holds_slo_capped, NULL, 10, 3000, SOME },
+	{ "slo__reporter_that_exaggerates__is_said_to", &policy_slo, SLO_CLAIM, "bulk",
+	  RUN(SLO, 3000, SERVER(",'report':3000") "," BULK("", "")), NULL,
+	  "cap # percent: guest @ says that others cost it +# percent of its base latency; their "
+	  "traffic can cost it +# at most, and that is what counts",
+	  holds_slo_claim, NULL, 10, 3000, SOME },
+	{ "slo__lowest_cap_does_not_hold_it__is_said", &policy_slo, SLO_FLOOR, "bulk",
+	  RUN("{'policy':'slo','params':{'futile':'100s'}}", 3000,
+	      SERVER("") "," BULK("", ",'depth':16")),
+	  NULL,
+	  "lowest cap, # percent: guest @ is promised " AT_MOST ", and others still cost it +#: "
+	  "no cap holds that",
+	  holds_slo_floor, NULL, 10, 3000, SOME },
+	{ "slo__exempt__is_said_by_the_daemon", &policy_slo, SLO_EXEMPT, "bulk",
+	  RUN(SLO, 200, SERVER("") "," BULK(",'exempt':true", "")), NULL, "exempt by its settings",
+	  holds_own, NULL, 10, 200, ALWAYS },
+	{ "slo__cap_not_saved__is_said_by_the_daemon", &policy_slo, SLO_UNCAPPABLE, "bulk",
+	  RUN(SLO, 200, SERVER("") "," BULK(",'later':true", "")), "5 lose; 10 create bulk",
+	  "not cappable: its cap could not be saved in @:", holds_uncappable, NULL, 10, 200, SOME },
+	{ "slo__promised_guest__is_never_capped", &policy_slo, SLO_PROMISED, "server",
+	  RUN(SLO, 3000, PAIR), NULL,
+	  "no cap: its own mean is promised, at most +# percent over its base, and others cost it "
+	  "+#$",
+	  holds_slo_promised, NULL, 10, 3000, ALWAYS },
+	{ "slo__no_cap_holds_the_promise__is_said_to_the_promised", &policy_slo, SLO_REFUSED,
+	  "server", RUN(SLO_FUTILE, 1600, SERVER("") "," BULK("", ",'depth':64")), NULL,
+	  "no cap: it is promised " AT_MOST ", which no cap holds: at the lowest ones others cost "
+	  "it +#; tried again in # ms",
+	  holds_slo_refused, NULL, 10, 1600, SOME },
+	{ "slo__no_cap_holds_the_promise__caps_are_lifted", &policy_slo, SLO_OTHER_REFUSED, "bulk",
+	  RUN(SLO_FUTILE, 1600, SERVER("") "," BULK("", ",'depth':64")), NULL,
+	  "no cap: guest @ is promised " AT_MOST ", which no cap holds: at the lowest ones others "
+	  "cost it +#",
+	  holds_slo_other_refused, then_rests, 10, 1600, SOME },
+	{ "slo__guest_that_sends_little__is_spared", &policy_slo, SLO_SMALL, "small",
+	  RUN(SLO, 1500,
+	      PAIR ",{'name':'small','apps':[{'kind':'sender','size':'4KiB','rate':100}]}"),
+	  NULL,
+	  "no cap: guest @ is promised " AT_MOST ", and others cost it +#, but this guest sends "
+	  "too little to matter, or nothing",
+	  holds_slo_small, NULL, 10, 1500, SOME },
+	{ "slo__no_promise__is_said", &policy_slo, SLO_UNHEARD, "bulk",
+	  RUN(SLO, 1000, STRANGER("") "," BULK("", "")), NULL,
+	  "no cap: no guest on its link that is promised a mean (base, in sla) reports its latency",
+	  holds_slo_unheard, NULL, 10, 1000, ALWAYS },
+	{ "slo__before_the_first_window__is_said", &policy_slo, SLO_UNKNOWN, "bulk",
+	  RUN(SLO, 400, SERVER("") "," BULK("", ",'rate':10")), NULL,
+	  "no cap: guest @ is promised " AT_MOST ", and has not reported for long enough to tell "
+	  "what others cost it",
+	  holds_slo_unknown, NULL, 10, 400, SOME },
 	/* ioshares: who is capped */
 	{ "ioshares__guest_that_slows_another__is_capped", &policy_ioshares, IOS_TAXED, "bulk",
 	  RUN(IOS, 3000, PAIR), NULL,
