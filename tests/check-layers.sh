@@ -137,6 +137,10 @@ src/cli/*              src/cli/ src/core/ src/util/ config.h @libc jansson.h res
 src/peek/*             src/peek/ src/cache/cache.h src/load/index.h src/core/ src/util/ src/conf/cluster.h src/shared/region.h src/transport/transport.h src/cli/table.h resex/exit.h config.h @libc jansson.h
 src/tick/domains*      src/tick/ src/core/ src/hv/hv.h @pure
 src/tick/actor*        src/tick/ src/core/ src/hv/hv.h src/util/clock.h @pure unistd.h
+src/trace/frame*       src/trace/ @pure isa-l.h
+src/trace/ring*        src/trace/ @pure stdatomic.h
+src/trace/file*        src/trace/ src/util/clock.h @libc
+src/trace/*            src/trace/ @pure
 src/tick/*             src/tick/ src/core/ src/hv/dom.h ibmon/scan.h ibmon/ring/mtu.h policies/policies.h src/util/clock.h src/util/guard.h @pure stdatomic.h sys/eventfd.h unistd.h
 src/conf/cluster_agree* src/conf/cluster.h src/util/bytes.h nettle/ @libc
 src/conf/cluster_balance* src/conf/ src/core/ src/util/ src/reconf/act.h @libc
@@ -482,6 +486,10 @@ src/lab/load_read_plant.c|#include "src/reconf/balance.h"|may not include src/re
 src/lab/load_log_plant.c|#include "src/lab/load.h"|may not include src/lab/load.h
 src/lab/lab_cmd_plant.c|#include "src/lab/load.h"|may not include src/lab/load.h
 src/lab/main_plant.c|#include "src/sim/web.h"|may not include src/sim/web.h
+src/trace/plant.c|#include <stdio.h>|may not include <stdio.h>
+src/trace/ring_plant.h|#include "src/core/spsc.h"|may not include src/core/spsc.h
+src/trace/frame_plant.c|#include <stdatomic.h>|may not include <stdatomic.h>
+src/trace/file_plant.c|#include "src/tick/tape.h"|may not include src/tick/tape.h
 src/sim/web_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
 src/cache/hit_plant.c|#include "src/transport/transport.h"|may not include src/transport/transport.h
 src/cache/place_plant.c|#include "src/cache/fresh.h"|may not include src/cache/fresh.h
