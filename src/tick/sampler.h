@@ -167,6 +167,7 @@ struct sampler {
 	bool wake_actor, wake_control; /* at the end of this tick */
 	struct guard *guard;	       /* NULL: none, and a plug-in is stopped at its first call */
 	int64_t policy_budget_ns;
+	uint64_t again[FLOW_GUESTS_MAX / 64]; /* of handover.send_again, not met yet */
 };
 
 struct sampler_conf {
@@ -234,11 +235,9 @@ static inline bool sampler_shows(const struct sampler *s)
 }
 
 /* Control found another cap in force, which the actor can judge. */
-static inline bool sampler_is_asked_again(const struct handover *ho, uint32_t slot)
+static inline bool sampler_is_asked_again(const struct sampler *s, uint32_t slot)
 {
-	return atomic_load_explicit(&ho->send_again[slot / 64], memory_order_relaxed) >>
-		       (slot % 64) &
-	       1;
+	return s->again[slot / 64] >> (slot % 64) & 1;
 }
 
 /* Since the guest joined. */

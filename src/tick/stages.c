@@ -404,12 +404,12 @@ static bool cap_due(const struct slot *sl, struct mono now, uint16_t percent)
 }
 
 /* Each request is met once. */
-static bool send_again(struct handover *ho, uint32_t slot)
+static bool send_again(struct sampler *s, uint32_t slot)
 {
-	const uint64_t bit = 1ull << (slot % 64);
+	bool asked = sampler_is_asked_again(s, slot);
 
-	return sampler_is_asked_again(ho, slot) &&
-	       (atomic_fetch_and(&ho->send_again[slot / 64], ~bit) & bit);
+	s->again[slot / 64] &= ~(1ull << (slot % 64));
+	return asked;
 }
 
 /*
@@ -430,7 +430,7 @@ static bool must_wait(const struct slot *sl, struct cap wanted, uint16_t percent
 static bool is_settled(const struct sampler *s, const struct slot *sl, const struct plan_guest *p)
 {
 	return sl->settled && cap_equal(p->cap, sl->met) && p->rate.q16 == sl->rate_wanted.q16 &&
-	       !sampler_is_asked_again(s->ho, sl->seat->slot);
+	       !sampler_is_asked_again(s, sl->seat->slot);
 }
 
 static void act_on(struct sampler *s, struct slot *sl, const struct plan_guest *p, struct mono now)
@@ -445,7 +445,7 @@ static void act_on(struct sampler *s, struct slot *sl, const struct plan_guest *
 	if (must_wait(sl, c, percent))
 		return;
 	sl->rate_wanted = exempt ? RATE_ONE : p->rate;
-	if (send_again(s->ho, sl->guest->slot) || cap_due(sl, now, percent)) {
+	if (send_again(s, sl->guest->slot) || cap_due(sl, now, percent)) {
 		send_cap(s, sl, now, percent);
 	} else if (!sl->pending && !sl->cap_errno) {
 		/* the cap is in force, so the new rate is too */
