@@ -9,6 +9,7 @@ libpolicies_a_SOURCES = \
 	policies/ioshares_window.c \
 	policies/null.c \
 	policies/policies.c policies/policies.h \
-	policies/ratio.c
+	policies/ratio.c \
+	policies/state.c policies/state.h
 dist_policy_DATA += policies/null.json policies/freemarket.json policies/ratio.json \
 	policies/ioshares.json
