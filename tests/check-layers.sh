@@ -148,6 +148,7 @@ src/conf/cluster_balance* src/conf/ src/core/ src/util/ src/reconf/act.h @libc
 src/conf/plugin_elf*   src/conf/plugin.h @libc elf.h
 src/conf/plugin_seal*  src/conf/plugin.h @libc link.h
 src/conf/*             src/conf/ src/core/ src/util/ policies/policies.h src/transport/transport.h src/counters/counters.h src/shared/lease.h ibmon/registry.h resex/region_abi.h @libc
+src/guests/trace*      src/guests/ src/tick/tape.h src/trace/file.h config.h @libc
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/conf/settings.h src/tick/handover.h src/tick/written.h src/hv/hv.h ibmon/guest.h @libc uuid/uuid.h
 src/cluster/balancer*  src/cluster/balancer.h src/reconf/balance.h src/load/index.h src/core/units.h resex/load_abi.h @pure
 src/cluster/history*   src/cluster/history.h src/cluster/cluster.h jansson.h @libc
@@ -491,6 +492,7 @@ src/lab/lab_cmd_plant.c|#include "src/lab/load.h"|may not include src/lab/load.h
 src/lab/main_plant.c|#include "src/sim/web.h"|may not include src/sim/web.h
 src/lab/replay_plant.c|#include "src/engine/engine.h"|may not include src/engine/engine.h
 src/lab/replay_cmd_plant.c|#include "src/tick/sampler.h"|may not include src/tick/sampler.h
+src/guests/trace_plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
 src/trace/plant.c|#include <stdio.h>|may not include <stdio.h>
 src/trace/ring_plant.h|#include "src/core/spsc.h"|may not include src/core/spsc.h
 src/trace/frame_plant.c|#include <stdatomic.h>|may not include <stdatomic.h>
