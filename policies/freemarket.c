@@ -15,6 +15,7 @@
  * Cuts continue from the cap that this policy wanted last, in milli-percent: the
  * cap in force is a whole percentage, and may be a few intervals old.
  */
+#include "policies/state.h"
 #include "resex/policy.h"
 #include "src/core/caps.h"
 
@@ -188,6 +189,16 @@ static void fm_decide(const struct policy_in *in, const void *params, void *glob
 		out->why[3] = part_of(g->allocated.m, p->low);
 		out->stands = stands_to(out->why[3]);
 	}
+}
+
+bool freemarket_state_good(const void *guests)
+{
+	const struct fm_guest *s = guests;
+
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (!state_time_good(s[i].last) || s[i].cap.limited > 1)
+			return false;
+	return true;
 }
 
 const struct policy_ops policy_freemarket = {

@@ -10,6 +10,7 @@ libpolicies_a_SOURCES = \
 	policies/null.c \
 	policies/policies.c policies/policies.h \
 	policies/ratio.c \
-	policies/slo.c policies/slo.h policies/slo_level.c
+	policies/slo.c policies/slo.h policies/slo_level.c \
+	policies/state.c policies/state.h
 dist_policy_DATA += policies/null.json policies/freemarket.json policies/ratio.json \
 	policies/ioshares.json policies/slo.json

@@ -12,6 +12,7 @@
  * The largest message counts for the time hold; each message of that size or
  * above restarts the time, so a guest that keeps sending them keeps its cap.
  */
+#include "policies/state.h"
 #include "resex/policy.h"
 #include "src/core/caps.h"
 
@@ -109,6 +110,16 @@ static void ratio_decide(const struct policy_in *in, const void *params, void *g
 		out.why[2] = (int64_t)p->victim_bytes;
 		plan->guest[g->slot] = out;
 	}
+}
+
+bool ratio_state_good(const void *guests)
+{
+	const struct ratio_guest *s = guests;
+
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (!state_time_good(s[i].seen))
+			return false;
+	return true;
 }
 
 const struct policy_ops policy_ratio = {

@@ -10,6 +10,8 @@
  */
 #include "policies/slo.h"
 
+#include "policies/state.h"
+
 enum slo_reason {
 	WHY_HELD,
 	WHY_CAPPED,
@@ -298,6 +300,39 @@ static void slo_decide(const struct policy_in *in, const void *params, void *glo
 		plan->guest[g->slot] = plan_of(&t, g);
 		t.state[g->slot].wanted = plan->guest[g->slot].cap;
 	}
+}
+
+static bool link_good(const struct slo_link *l)
+{
+	const struct mono time[] = { l->fail_until, l->start,	  l->changed,	l->cycles,
+				     l->floor_time, l->sent_time, l->pause_seen };
+
+	for (size_t i = 0; i < sizeof(time) / sizeof(time[0]); i++)
+		if (!state_time_good(time[i]))
+			return false;
+	return state_ns_good(l->pause) && l->level <= SLO_FREE && l->hold <= SLO_FREE &&
+	       l->fail <= SLO_FREE && l->settled <= SLO_FREE;
+}
+
+static bool guest_good(const struct slo_guest *s)
+{
+	return state_time_good(s->heard) && state_time_good(s->refused_until) &&
+	       state_time_good(s->due) && state_time_good(s->wait_since) &&
+	       s->place < FLOW_GUESTS_MAX && s->wanted.limited <= 1;
+}
+
+bool slo_state_good(const void *global, const void *guests)
+{
+	const struct slo_global *all = global;
+	const struct slo_guest *s = guests;
+
+	for (uint32_t i = 0; i < FLOW_LINKS_MAX; i++)
+		if (!link_good(&all->link[i]))
+			return false;
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (!guest_good(&s[i]))
+			return false;
+	return true;
 }
 
 const struct policy_ops policy_slo = {

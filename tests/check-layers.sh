@@ -137,12 +137,18 @@ src/cli/*              src/cli/ src/core/ src/util/ config.h @libc jansson.h res
 src/peek/*             src/peek/ src/cache/cache.h src/load/index.h src/core/ src/util/ src/conf/cluster.h src/shared/region.h src/transport/transport.h src/cli/table.h resex/exit.h config.h @libc jansson.h
 src/tick/domains*      src/tick/ src/core/ src/hv/hv.h @pure
 src/tick/actor*        src/tick/ src/core/ src/hv/hv.h src/util/clock.h @pure unistd.h
+src/trace/frame*       src/trace/ @pure isa-l.h
+src/trace/ring*        src/trace/ @pure stdatomic.h
+src/trace/file*        src/trace/ src/util/clock.h @libc
+src/trace/*            src/trace/ @pure
+src/tick/tape*         src/tick/ src/core/ src/trace/ring.h @pure
 src/tick/*             src/tick/ src/core/ src/hv/dom.h ibmon/scan.h ibmon/ring/mtu.h policies/policies.h src/util/clock.h src/util/guard.h @pure stdatomic.h sys/eventfd.h unistd.h
 src/conf/cluster_agree* src/conf/cluster.h src/util/bytes.h nettle/ @libc
 src/conf/cluster_balance* src/conf/ src/core/ src/util/ src/reconf/act.h @libc
 src/conf/plugin_elf*   src/conf/plugin.h @libc elf.h
 src/conf/plugin_seal*  src/conf/plugin.h @libc link.h
 src/conf/*             src/conf/ src/core/ src/util/ policies/policies.h src/transport/transport.h src/counters/counters.h src/shared/lease.h ibmon/registry.h resex/region_abi.h @libc
+src/guests/trace*      src/guests/ src/tick/tape.h src/trace/file.h config.h @libc
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/conf/settings.h src/tick/handover.h src/tick/written.h src/hv/hv.h ibmon/guest.h @libc uuid/uuid.h
 src/cluster/balancer*  src/cluster/balancer.h src/reconf/balance.h src/load/index.h src/core/units.h resex/load_abi.h @pure
 src/cluster/history*   src/cluster/history.h src/cluster/cluster.h jansson.h @libc
@@ -160,11 +166,13 @@ src/lab/load*          src/lab/load.h src/lab/load_cmd.h src/lab/lab_cmd.h src/l
 src/lab/reconf_balancer* src/lab/reconf_balancer.h src/load/index.h src/reconf/decide.h src/reconf/move.h resex/load_abi.h @pure
 src/lab/reconf*        src/lab/reconf.h src/lab/reconf_balancer.h src/lab/reconf_cmd.h src/lab/reconf_scene.h src/lab/reconf_forecast.h src/lab/lab_cmd.h src/core/ src/shared/region.h src/sim/web.h src/sim/words.h src/cli/table.h resex/exit.h @libc jansson.h
 src/lab/lab_cmd*       src/lab/lab_cmd.h src/util/cmdline.h resex/exit.h config.h @libc jansson.h
+src/lab/replay_cmd*    src/lab/replay_cmd.h src/lab/replay.h src/lab/lab_cmd.h resex/exit.h config.h @libc
+src/lab/replay*        src/lab/replay.h policies/state.h src/conf/policy.h src/tick/sampler.h src/hv/hv.h @libc
 src/lab/pool*          src/lab/pool.h src/lab/run.h resex/exit.h @libc jansson.h
 src/lab/sweep_cmd*     src/lab/sweep.h src/lab/sweep_cmd.h src/lab/lab_cmd.h src/lab/pool.h src/lab/scenario.h policies/policies.h src/cli/table.h src/util/conf.h resex/exit.h @libc
 src/lab/sweep_file*    src/lab/sweep.h src/lab/figures.h src/lab/lab_cmd.h resex/exit.h @libc
 src/lab/sweep*         src/lab/sweep.h @libc jansson.h
-src/lab/main*          src/lab/figures_cmd.h src/lab/load_cmd.h src/lab/reconf_cmd.h src/lab/sweep_cmd.h src/util/file.h resex/exit.h config.h @libc
+src/lab/main*          src/lab/figures_cmd.h src/lab/load_cmd.h src/lab/reconf_cmd.h src/lab/replay_cmd.h src/lab/sweep_cmd.h src/util/file.h resex/exit.h config.h @libc
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc
 src/daemon/*           src/daemon/ src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/guests/journal.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
 etc/examples/policy/*  resex/policy.h @pure
@@ -486,6 +494,14 @@ src/lab/load_read_plant.c|#include "src/reconf/balance.h"|may not include src/re
 src/lab/load_log_plant.c|#include "src/lab/load.h"|may not include src/lab/load.h
 src/lab/lab_cmd_plant.c|#include "src/lab/load.h"|may not include src/lab/load.h
 src/lab/main_plant.c|#include "src/sim/web.h"|may not include src/sim/web.h
+src/lab/replay_plant.c|#include "src/engine/engine.h"|may not include src/engine/engine.h
+src/lab/replay_cmd_plant.c|#include "src/tick/sampler.h"|may not include src/tick/sampler.h
+src/guests/trace_plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
+src/trace/plant.c|#include <stdio.h>|may not include <stdio.h>
+src/trace/ring_plant.h|#include "src/core/spsc.h"|may not include src/core/spsc.h
+src/trace/frame_plant.c|#include <stdatomic.h>|may not include <stdatomic.h>
+src/trace/file_plant.c|#include "src/tick/tape.h"|may not include src/tick/tape.h
+src/tick/tape_plant.c|#include "src/util/clock.h"|may not include src/util/clock.h
 src/sim/web_plant.c|#include "src/reconf/balance.h"|may not include src/reconf/balance.h
 src/cache/hit_plant.c|#include "src/transport/transport.h"|may not include src/transport/transport.h
 src/cache/place_plant.c|#include "src/cache/fresh.h"|may not include src/cache/fresh.h

@@ -109,6 +109,21 @@ static void print_counter(const json_t *counter)
 	       json_is_true(json_object_get(counter, "diverges")) ? ": DIVERGES" : "");
 }
 
+/* The newest recording in one line; none: the line is left out. */
+static void add_recording(json_t *info)
+{
+	const json_t *t = json_object_get(info, "trace");
+	const char *why = json_string_value(json_object_get(t, "ended"));
+
+	if (json_is_object(t))
+		json_object_set_new(
+			info, "recording",
+			json_sprintf("%s: %lld ticks%s%s",
+				     json_string_value(json_object_get(t, "file")),
+				     (long long)json_integer_value(json_object_get(t, "ticks")),
+				     why && *why ? ", ended: " : "", why ? why : ""));
+}
+
 int run_info(struct cli *c)
 {
 	static const struct column fields[] = {
@@ -142,6 +157,7 @@ int run_info(struct cli *c)
 		{ "note on queues", "queues_note", 1 },
 		{ "cross-check", "crosscheck", 1 },
 		{ "counters", "counters", 1 },
+		{ "recording", "recording", 1 },
 		{ 0 },
 	};
 	static const struct column links[] = { { "LINK", "name", 1 },
@@ -156,6 +172,7 @@ int run_info(struct cli *c)
 	if (!rc)
 		rc = request_reply(c, "info", NULL, &r);
 	if (!rc && r) {
+		add_recording(r);
 		table_card(stdout, r, fields);
 		putchar('\n');
 		table_print(stdout, json_object_get(r, "links"), links);

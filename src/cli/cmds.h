@@ -48,6 +48,8 @@ int run_service_set(struct cli *c);
 int run_history(struct cli *c);
 int run_cluster_reload(struct cli *c);
 int run_events(struct cli *c);
+int run_trace_start(struct cli *c);
+int run_trace_stop(struct cli *c);
 int run_top(struct cli *c);
 int run_cache_list(struct cli *c);
 int run_cache_show(struct cli *c);

@@ -16,6 +16,7 @@ resex_SOURCES = \
 	src/cli/quantity.c src/cli/quantity.h \
 	src/cli/request.c src/cli/request.h \
 	src/cli/table.c src/cli/table.h \
+	src/cli/cmd_trace.c \
 	src/cli/cmd_top.c src/cli/top_link.c src/cli/top_link.h src/cli/top_screen.c src/cli/top_screen.h \
 	$(TOP_PURE)
 # What is drawn, without a terminal.

@@ -15,4 +15,5 @@ libcontrol_a_SOURCES = \
 	src/control/server.c src/control/server.h \
 	src/control/set.c \
 	src/control/show.c \
+	src/control/trace.c \
 	src/control/why.c

@@ -49,6 +49,7 @@ static const struct method_param p_history[] = { { "service", JSON_STRING },
 						 { "since_ns", JSON_INTEGER },
 						 { 0 } };
 static const struct method_param p_reload[] = { { "dry_run", JSON_TRUE }, { 0 } };
+static const struct method_param p_file[] = { { "file", JSON_STRING }, { 0 } };
 static const struct method_param p_events[] = {
 	{ "since", JSON_INTEGER }, { "guest", JSON_STRING }, { "kind", JSON_STRING }, { 0 }
 };
@@ -88,6 +89,8 @@ const struct method methods[] = {
 	{ "service-set", true, cmd_service_set, p_service_set },
 	{ "history", false, cmd_history, p_history },
 	{ "cluster-reload", true, cmd_cluster_reload, p_reload },
+	{ "trace-start", true, cmd_trace_start, p_file },
+	{ "trace-stop", true, cmd_trace_stop, p_none },
 	{ 0 },
 };
 

@@ -25,14 +25,15 @@ struct call {
 	struct caps_ask caps;	  /* a snapshot with the change of guests */
 	uint64_t ticket;	  /* of cluster_break or cluster_move; 0: none */
 	uint64_t reload;	  /* settings that come into force by cluster_reload; 0: none */
+	bool trace;		  /* trace-stop, until the file is whole */
 	json_t *reply;		  /* what is replied then; NULL: none */
 	int exit;		  /* enum resex_exit of what failed */
 	struct proto_error error;
 };
 
 /*
- * Not answered yet: call again with the same ask, policy, caps, ticket, reload and reply, and the
- * newest snapshot. To give up, call guests_rings_end and json_decref(reply).
+ * Not answered yet: call again with the same ask, policy, caps, ticket, reload, trace and reply,
+ * and the newest snapshot. To give up, call guests_rings_end and json_decref(reply).
  */
 enum { CALL_LATER = -1 };
 

@@ -12,6 +12,7 @@
  *	reconf.c service-list, why-move, history
  *	override.c node-fix, service-set
  *	reload.c cluster-reload
+ *	trace.c	 trace-start, trace-stop
  *	put.c	 members of replies that several methods have
  */
 #ifndef RESEX_CONTROL_METHODS_PRIV_H
@@ -69,6 +70,8 @@ void put_identity(json_t *o, const struct guest_view *g);
 void put_account(json_t *o, const struct account *a);
 /* null: no counter is read. */
 void put_check(json_t *o, const char *key, const struct check_view *k);
+/* null: nothing was recorded. */
+void put_trace(json_t *o, const char *key, const struct trace_view *v);
 /*
  * "policy_note": that a plug-in was stopped, or why the policy in force can do nothing on some
  * links, or "".
@@ -141,6 +144,8 @@ int cmd_service_set(struct call *c, const json_t *params, json_t **result);
 int cmd_history(struct call *c, const json_t *params, json_t **result);
 int cmd_cluster_reload(struct call *c, const json_t *params, json_t **result);
 int cmd_why(struct call *c, const json_t *params, json_t **result);
+int cmd_trace_start(struct call *c, const json_t *params, json_t **result);
+int cmd_trace_stop(struct call *c, const json_t *params, json_t **result);
 int cmd_events(struct call *c, const json_t *params, json_t **result);
 
 #endif

@@ -60,11 +60,12 @@ struct conn {
 	struct bufferevent *bev;
 	char *line; /* the request that is being answered, or NULL */
 	size_t len;
-	struct rings_ask ask; /* what that request waits for: one of these five (struct call) */
+	struct rings_ask ask; /* what that request waits for: one of these six (struct call) */
 	struct policy_ask policy;
 	struct caps_ask caps;
 	uint64_t ticket;
 	uint64_t reload;
+	bool trace;
 	json_t *reply;
 	uid_t uid;
 	bool root;
@@ -121,7 +122,8 @@ static bool waits_for_policy(const struct conn *k)
 /* Was its request begun, and not answered yet (CALL_LATER)? */
 static bool is_pending(const struct conn *k)
 {
-	return k->ask.serial || waits_for_policy(k) || k->caps.waits || k->ticket || k->reload;
+	return k->ask.serial || waits_for_policy(k) || k->caps.waits || k->ticket || k->reload ||
+	       k->trace;
 }
 
 /* An expired wait counts, too: the method then ends with its error. */
@@ -129,6 +131,8 @@ static bool is_ready(struct conn *k, struct mono now)
 {
 	struct cluster *cl = k->c->cluster;
 
+	if (k->trace) /* each poll is a step of it */
+		return true;
 	if (k->reload)
 		return !cl || cluster_reload_result(cl, k->reload) != -EINPROGRESS;
 	if (k->ticket)
@@ -212,6 +216,7 @@ static bool answer_line(struct conn *k, struct evbuffer *out)
 			     .caps = k->caps,
 			     .ticket = k->ticket,
 			     .reload = k->reload,
+			     .trace = k->trace,
 			     .reply = k->reply };
 	json_t *result = NULL;
 	char *text = NULL;
@@ -227,6 +232,7 @@ static bool answer_line(struct conn *k, struct evbuffer *out)
 	k->caps = call.caps;
 	k->ticket = call.ticket;
 	k->reload = call.reload;
+	k->trace = call.trace;
 	k->reply = call.reply;
 	if (rc != CALL_LATER)
 		text = rc ? reply_error(r.id, &call.error) : reply_result(r.id, result);

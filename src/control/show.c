@@ -285,6 +285,7 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	put_u(o, "events_lost", all.events_lost);
 	json_object_set_new(o, "queues_read", provider_names());
 	put_s(o, "queues_note", ring_providers_note());
+	put_trace(o, "trace", guests_trace(c->guests));
 	for (uint32_t i = 0; i < all.conf->links; i++)
 		json_array_append_new(links, link_row(c->guests, i));
 	json_object_set_new(o, "links", links);

@@ -37,7 +37,7 @@ static const struct {
 	{ "pause", RARE },	    { "policy", RARE },		 { "policy-stopped", WARNING },
 	{ "reconf", RARE },	    { "registry", RARE },	 { "release", RARE },
 	{ "reload", RARE },	    { "resume", RARE },		 { "ring-forged", RARE },
-	{ "unheard", RARE },	    { "unpublished-qps", RARE },
+	{ "trace", RARE },	    { "unheard", RARE },	 { "unpublished-qps", RARE },
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };

@@ -39,6 +39,7 @@ int guests_open(struct guests **out, const struct guests_parts *p, struct policy
 
 void guests_close(struct guests *gs)
 {
+	trace_close(gs);
 	/* First: the notes stay for the next start, if not all caps were given back. */
 	gs->ho->written = NULL;
 	journal_close(gs->written);
@@ -383,6 +384,7 @@ void guests_second(struct guests *gs, struct mono now, int64_t wall_ns)
 		if (gs->guest[i])
 			entry_second(gs, gs->guest[i], now, wall_ns);
 	unheard_second(gs, wall_ns);
+	trace_second(gs, wall_ns);
 	owns_save(gs);
 	owns_check(gs);
 }

@@ -228,6 +228,28 @@ struct rings_ask {
 int guests_rings(struct guests *gs, struct rings_ask *a, struct mono now);
 void guests_rings_end(struct guests *gs, struct rings_ask *a);
 
+/* --- a recording ------------------------------------------------------------- */
+
+enum { TRACE_PATH_MAX = 4096 };
+
+/* The newest recording of the sampler's inputs (src/trace/format.h). */
+struct trace_view {
+	char path[TRACE_PATH_MAX]; /* ""; there was none */
+	bool records;		   /* it goes on */
+	uint64_t ticks, bytes;	   /* recorded, written */
+	const char *why;	   /* it ended, in words; "" */
+	bool whole;		   /* it ended with all that was recorded in its file */
+};
+
+/*
+ * Record into a new file. 0; -EBUSY: a recording goes on; -EINVAL: path is not absolute, or too
+ * long; -EEXIST; or another -errno of the file.
+ */
+int guests_trace_start(struct guests *gs, const char *path, int64_t wall_ns);
+/* 0: its file is whole, and closed; -ENOENT: nothing is recorded; -EAGAIN: call again later. */
+int guests_trace_stop(struct guests *gs, int64_t wall_ns);
+const struct trace_view *guests_trace(struct guests *gs);
+
 /* --- events ----------------------------------------------------------------- */
 
 /* An event as resex events shows it. */

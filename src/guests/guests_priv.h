@@ -14,6 +14,7 @@
  *	crosscheck.c	claims against counters
  *	rings.c		totals of rings
  *	stopped.c	a policy plug-in that misbehaved
+ *	trace.c		a recording of the sampler's inputs
  *	view.c		what others may read
  */
 #ifndef RESEX_GUESTS_GUESTS_PRIV_H
@@ -176,6 +177,13 @@ struct guests {
 	bool host_late;			   /* the newest reading was skipped, of one or more */
 	uint32_t diverging;		   /* guests */
 	struct {
+		struct tape *tape;	 /* NULL: nothing is recorded */
+		struct trace_file *file; /* of it */
+		bool stops;		 /* trace-stop was asked */
+		uint32_t alive;		 /* handover.alive when the sampler was told to end */
+		struct trace_view view;	 /* of the newest recording */
+	} trace;
+	struct {
 		uint64_t policy;  /* policy_number then */
 		uint32_t seconds; /* in a row in which a link was unheard */
 	} unheard;
@@ -244,6 +252,10 @@ void sets_publish(struct guests *gs);
 void sets_publish_soon(struct guests *gs);
 void sets_acknowledged(struct guests *gs, uint64_t acked);
 void sets_free_all(struct guests *gs);
+
+/* trace.c: end a recording that ended by itself; end any, the sampler having stopped. */
+void trace_second(struct guests *gs, int64_t wall_ns);
+void trace_close(struct guests *gs);
 
 /* events.c: act on the sampler's events. */
 void events_drain(struct guests *gs, int64_t wall_ns);

@@ -18,5 +18,6 @@ libguests_a_SOURCES = \
 	src/guests/rings.c \
 	src/guests/set.c \
 	src/guests/stopped.c \
+	src/guests/trace.c \
 	src/guests/unheard.c \
 	src/guests/view.c

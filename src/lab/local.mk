@@ -21,6 +21,10 @@ liblab_a_SOURCES = \
 	src/lab/reconf_forecast.c src/lab/reconf_forecast.h \
 	src/lab/reconf_scene.c src/lab/reconf_scene.h \
 	src/lab/record.c src/lab/record.h \
+	src/lab/replay.c src/lab/replay.h \
+	src/lab/replay_diff.c \
+	src/lab/replay_load.c \
+	src/lab/replay_read.c \
 	src/lab/run.c src/lab/run.h \
 	src/lab/scenario.c src/lab/scenario.h \
 	src/lab/scenario_event.c \
@@ -52,6 +56,7 @@ resex_lab_SOURCES = \
 	src/lab/reconf_lists.c \
 	src/lab/reconf_options.c \
 	src/lab/reconf_show.c \
+	src/lab/replay_cmd.c src/lab/replay_cmd.h \
 	src/lab/sweep_cmd.c src/lab/sweep_cmd.h \
 	src/lab/sweep_file.c
 resex_lab_LDADD = $(RESEXD_LIBS) -lm

@@ -13,16 +13,18 @@
 #include "src/lab/figures_cmd.h"
 #include "src/lab/load_cmd.h"
 #include "src/lab/reconf_cmd.h"
+#include "src/lab/replay_cmd.h"
 #include "src/lab/sweep_cmd.h"
 #include "src/util/file.h"
 
 static void print_help(FILE *f)
 {
 	fputs("Usage: resex-lab EXPERIMENT [OPTION]...\n"
-	      "Experiments on SIMULATED hosts and clusters.\n\n"
+	      "Experiments on SIMULATED hosts and clusters, and replays of real hosts' traces.\n\n"
 	      "  figures  draw the figures of the paper: resex-lab figures --help\n"
 	      "  load     balance requests by the load of nodes: resex-lab load --help\n"
 	      "  reconf   move nodes between sites by their load: resex-lab reconf --help\n"
+	      "  replay   replay a trace of resex trace-start: resex-lab replay --help\n"
 	      "  sweep    latency recovered against throughput given up: resex-lab sweep --help\n\n"
 	      "  -h, --help     print this\n"
 	      "  -V, --version  print the version\n\n"
@@ -46,6 +48,8 @@ int main(int argc, char **argv)
 		return figures_cmd(argc - 1, argv + 1);
 	if (!strcmp(word, "reconf"))
 		return reconf_cmd(argc - 1, argv + 1);
+	if (!strcmp(word, "replay"))
+		return replay_cmd(argc - 1, argv + 1);
 	if (!strcmp(word, "sweep"))
 		return sweep_cmd(argc - 1, argv + 1);
 	if (is(word, "--version", "-V")) {

@@ -26,6 +26,7 @@
 #include "src/core/spsc.h"
 #include "src/core/window.h"
 #include "src/tick/loads.h"
+#include "src/tick/tape.h"
 #include "src/tick/written.h"
 
 /* --- control -> sampler ------------------------------------------------ */
@@ -183,8 +184,11 @@ struct handover {
 	_Atomic uint64_t acked;		  /* serial of the set the sampler reads */
 	/* Slots whose wanted cap the sampler sends once more: see operator_check(). */
 	_Atomic uint64_t send_again[FLOW_GUESTS_MAX / 64];
+	/* What the sampler records on from its next tick; NULL: nothing. */
+	_Atomic(struct tape *) tape;
 	_Atomic uint32_t stop;
-	_Atomic uint32_t alive; /* counts ticks: for the watchdog */
+	/* Counts ticks that ended: for the watchdog, and to know when a tape is used no more. */
+	_Atomic uint32_t alive;
 	struct mailbox mail[FLOW_GUESTS_MAX];
 	_Atomic uint64_t dirty[FLOW_GUESTS_MAX / 64];
 	struct written *written; /* by slot; control sets it before any guest is cappable */

@@ -12,6 +12,9 @@ libtick_a_SOURCES = \
 	src/tick/sampler.c src/tick/sampler.h \
 	src/tick/stages.c \
 	src/tick/still.c src/tick/still.h \
+	src/tick/tape.c src/tick/tape.h \
+	src/tick/tape_encode.c \
+	src/tick/tape_state.c \
 	src/tick/tick.c \
 	src/tick/unread.c \
 	src/tick/written.h

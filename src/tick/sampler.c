@@ -178,7 +178,7 @@ static void leave_all_gone(struct sampler *s, const struct guest_set *set)
 }
 
 /* What a set says of its guests is the same until the next one: only here it is copied. */
-static void seat_guests(struct sampler *s)
+void sampler_seat(struct sampler *s)
 {
 	s->guests = 0;
 	for (uint32_t i = 0; i < s->set->guests; i++)
@@ -216,6 +216,8 @@ void sampler_adopt(struct sampler *s, struct mono now)
 		return;
 	leave_all_gone(s, set);
 	s->set = set;
+	if (s->tape)
+		tape_set(s);
 	for (uint32_t i = set->guests; i > 0; i--)
 		scan_before(set->guest[i - 1].scan, i < set->guests ? set->guest[i].scan : NULL);
 	for (uint32_t i = 0; i < set->guests; i++) {
@@ -226,7 +228,7 @@ void sampler_adopt(struct sampler *s, struct mono now)
 		else
 			slot_join(s, g, now);
 	}
-	seat_guests(s);
+	sampler_seat(s);
 	/* After all have joined: guests that come together share the pool. */
 	for (uint32_t i = 0; i < set->guests; i++)
 		resos_issue(&s->ledger, set->guest[i].slot, period_remaining(&s->period, now));
@@ -327,7 +329,7 @@ void sampler_publish(struct sampler *s, struct mono now)
 	/* No other thread writes it: no atomic addition, which is slow, is needed. */
 	atomic_store_explicit(&s->ho->alive,
 			      atomic_load_explicit(&s->ho->alive, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
+			      memory_order_release);
 	copy_ring_totals(s);
 	if (sampler_shows(s)) {
 		publish_snapshot(s, now);

@@ -167,6 +167,10 @@ struct sampler {
 	bool wake_actor, wake_control; /* at the end of this tick */
 	struct guard *guard;	       /* NULL: none, and a plug-in is stopped at its first call */
 	int64_t policy_budget_ns;
+	struct tape *tape;	    /* recorded on; NULL: none, or its recording has ended */
+	struct tape *tape_taken;    /* newest of handover.tape */
+	struct tape_script *script; /* a replay's; NULL: guests' memory is read */
+	uint64_t again[FLOW_GUESTS_MAX / 64]; /* of handover.send_again, not met yet */
 };
 
 struct sampler_conf {
@@ -234,12 +238,22 @@ static inline bool sampler_shows(const struct sampler *s)
 }
 
 /* Control found another cap in force, which the actor can judge. */
-static inline bool sampler_is_asked_again(const struct handover *ho, uint32_t slot)
+static inline bool sampler_is_asked_again(const struct sampler *s, uint32_t slot)
 {
-	return atomic_load_explicit(&ho->send_again[slot / 64], memory_order_relaxed) >>
-		       (slot % 64) &
-	       1;
+	return s->again[slot / 64] >> (slot % 64) & 1;
 }
+
+/* A recording begins or ends at this tick. */
+static inline void sampler_take_tape(struct sampler *s)
+{
+	struct tape *t = atomic_load_explicit(&s->ho->tape, memory_order_acquire);
+
+	if (t != s->tape_taken)
+		tape_change(s, t);
+}
+
+/* For a replay: have the guests of the set in use their seats, as adopt does. */
+void sampler_seat(struct sampler *s);
 
 /* Since the guest joined. */
 static inline struct usage slot_total(const struct slot *sl)

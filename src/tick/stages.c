@@ -135,7 +135,15 @@ static inline bool read_guest(struct sampler *s, struct slot *sl, struct mono no
 		sl->looked = false;
 		sl->worked = true;
 	}
-	scan_guest(g->scan, elapsed_ns, u, rep, &s->latencies[g->slot].second, &res);
+	if (!s->script) {
+		scan_guest(g->scan, elapsed_ns, u, rep, &s->latencies[g->slot].second, &res);
+	} else {
+		u->backlog = backlog;
+		u->queues = queues;
+		s->script->scan(s->script, g->slot, u, rep, &res);
+	}
+	if (s->tape && (res.found | sl->worked | (u->backlog != backlog) | (u->queues != queues)))
+		tape_scan(s->tape, u, rep, res.found);
 	sl->worked |= res.found | (g->unreadable > 0);
 	if (sl->worked)
 		unread_charge(sl, u, elapsed_ns, !d || !(d->flags & HV_DOM_PAUSED));
@@ -148,6 +156,16 @@ static inline bool read_guest(struct sampler *s, struct slot *sl, struct mono no
 	return sl->worked || u->backlog != backlog || u->queues != queues;
 }
 
+/* All that is read of a domain's flags, but for loads. */
+static inline enum tape_state tape_state_of(const struct hv_dom *d)
+{
+	if (!d)
+		return TAPE_ABSENT;
+	if (d->flags & HV_DOM_DYING)
+		return TAPE_DYING;
+	return d->flags & HV_DOM_PAUSED ? TAPE_PAUSED : TAPE_RUNS;
+}
+
 /* Of a guest that stays still only the CPU time is noted; all others are due in this tick. */
 static inline void observe_one(struct sampler *s, struct slot *sl, struct mono now,
 			       int64_t elapsed_ns, struct doms *doms, bool all)
@@ -156,6 +174,8 @@ static inline void observe_one(struct sampler *s, struct slot *sl, struct mono n
 	uint64_t cpu_ns = d ? cpu_delta(sl, d) : 0;
 	bool still = sl->still && cpu_ns <= sl->cpu_left;
 
+	if (s->tape && s->doms >= 0)
+		tape_domain(s->tape, tape_state_of(d), d ? d->cpu_ns : 0);
 	if (s->ho->loads.period_ns)
 		count_runnable(s, sl, d, elapsed_ns);
 	if (!read_guest(s, sl, now, elapsed_ns, d) && still && !all) {
@@ -178,9 +198,13 @@ void sampler_observe(struct sampler *s, struct mono now, const struct period_tic
 		scan_prefetch(s->turn[0]->guest->scan, t->elapsed_ns);
 	}
 	sampler_list_domains(s);
+	if (s->tape)
+		tape_listed(s);
 	doms = (struct doms){ s->dom, s->dom + (s->doms > 0 ? s->doms : 0) };
 	for (uint32_t i = 0; i < s->guests; i++)
 		observe_one(s, s->turn[i], now, t->elapsed_ns, &doms, all);
+	if (s->tape)
+		tape_observed(s->tape);
 }
 
 static void report_empty(struct sampler *s, struct slot *sl, struct mono now,
@@ -246,6 +270,8 @@ void sampler_account(struct sampler *s, struct mono now, const struct period_tic
 		if (t->new_epochs)
 			end_epoch(s, sl, now, a);
 	}
+	if (t->new_epochs && s->tape)
+		tape_accounts(s);
 	if (t->new_epochs)
 		resos_replenish(&s->ledger, s->period.epoch);
 }
@@ -336,6 +362,7 @@ static void cap_foreign(struct slot *sl, struct mono at, uint16_t percent)
 static void take_answer(struct sampler *s, struct slot *sl, struct mono now)
 {
 	struct mailbox *m = &s->ho->mail[sl->guest->slot];
+	struct mono answered;
 	uint64_t a;
 
 	report_foreign(s, sl, now);
@@ -344,14 +371,17 @@ static void take_answer(struct sampler *s, struct slot *sl, struct mono now)
 	a = atomic_load_explicit(&m->answer, memory_order_acquire);
 	if (!answer_counts(sl, a))
 		return;
+	answered.ns = atomic_load(&m->answered);
+	if (s->tape)
+		tape_answer(s->tape, sl->guest->slot, a, answered);
 	if (mail_errno(a) == ECANCELED) {
-		cap_foreign(sl, (struct mono){ atomic_load(&m->answered) }, mail_percent(a));
+		cap_foreign(sl, answered, mail_percent(a));
 		report_foreign(s, sl, now);
 		return;
 	}
 	sl->pending = false;
 	if (!mail_errno(a)) {
-		cap_applied(s, sl, (struct mono){ atomic_load(&m->answered) }, mail_percent(a));
+		cap_applied(s, sl, answered, mail_percent(a));
 		return;
 	}
 	if (sl->cap_errno != mail_errno(a))
@@ -384,6 +414,8 @@ static void send_cap(struct sampler *s, struct slot *sl, struct mono now, uint16
 	sl->settled = false;
 	slot_bit_set(&s->asked, i);
 	sl->sent = now;
+	if (s->tape)
+		tape_sent(s->tape, i);
 	atomic_store_explicit(&s->ho->mail[i].expect,
 			      mail_pack(sl->serial, sl->generation, slot_percent(sl->applied)),
 			      memory_order_release);
@@ -404,12 +436,12 @@ static bool cap_due(const struct slot *sl, struct mono now, uint16_t percent)
 }
 
 /* Each request is met once. */
-static bool send_again(struct handover *ho, uint32_t slot)
+static bool send_again(struct sampler *s, uint32_t slot)
 {
-	const uint64_t bit = 1ull << (slot % 64);
+	bool asked = sampler_is_asked_again(s, slot);
 
-	return sampler_is_asked_again(ho, slot) &&
-	       (atomic_fetch_and(&ho->send_again[slot / 64], ~bit) & bit);
+	s->again[slot / 64] &= ~(1ull << (slot % 64));
+	return asked;
 }
 
 /*
@@ -430,7 +462,7 @@ static bool must_wait(const struct slot *sl, struct cap wanted, uint16_t percent
 static bool is_settled(const struct sampler *s, const struct slot *sl, const struct plan_guest *p)
 {
 	return sl->settled && cap_equal(p->cap, sl->met) && p->rate.q16 == sl->rate_wanted.q16 &&
-	       !sampler_is_asked_again(s->ho, sl->seat->slot);
+	       !sampler_is_asked_again(s, sl->seat->slot);
 }
 
 static void act_on(struct sampler *s, struct slot *sl, const struct plan_guest *p, struct mono now)
@@ -445,7 +477,7 @@ static void act_on(struct sampler *s, struct slot *sl, const struct plan_guest *
 	if (must_wait(sl, c, percent))
 		return;
 	sl->rate_wanted = exempt ? RATE_ONE : p->rate;
-	if (send_again(s->ho, sl->guest->slot) || cap_due(sl, now, percent)) {
+	if (send_again(s, sl->guest->slot) || cap_due(sl, now, percent)) {
 		send_cap(s, sl, now, percent);
 	} else if (!sl->pending && !sl->cap_errno) {
 		/* the cap is in force, so the new rate is too */

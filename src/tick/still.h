@@ -26,10 +26,13 @@ static inline void still_begin(struct sampler *s)
 
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX / 64; i++) {
 		s->in.still[i] = 0;
-		again |= atomic_load_explicit(&s->ho->send_again[i], memory_order_relaxed);
+		/* Load first: an exchange takes the cache line away from control. */
+		if (atomic_load_explicit(&s->ho->send_again[i], memory_order_relaxed))
+			s->again[i] |= atomic_exchange(&s->ho->send_again[i], 0);
+		again |= s->again[i];
 	}
 	for (uint32_t i = 0; again && i < s->guests; i++)
-		if (sampler_is_asked_again(s->ho, s->turn[i]->guest->slot))
+		if (sampler_is_asked_again(s, s->turn[i]->guest->slot))
 			s->turn[i]->still = false;
 }
 

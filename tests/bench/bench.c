@@ -3,9 +3,10 @@
  * bench: what a tick costs, beside a raw pass over the same lines of guest memory. See tick_host.h
  * for the yardstick and for what near, far and cold mean.
  *
- *	resex-bench [-gj] [-o OTHER] [-s GUESTSxQUEUES[:LOAD]]
+ *	resex-bench [-gjr] [-o OTHER] [-s GUESTSxQUEUES[:LOAD]]
  *
  * -g: measure only the sizes that show growth. -j: one JSON object. -s: only this size and load.
+ * -r: ticks are recorded (resex trace-start); without -o they take turns with ticks that are not.
  * -o: the resex-bench of another build takes turns with this one, so that both see the same
  * machine; for an older commit copy tests/bench into its tree and build there.
  *
@@ -25,6 +26,8 @@
 #include "tests/bench/tick_host.h"
 
 enum { ROUNDS_MAX = 200, TURN = 10, LATE_SECONDS = 5, LOOP_TURNS = 2000 };
+#define SELF "/proc/self/exe"
+
 enum { SLOWEST_IN = 50 }; /* leave the slowest of so many samples out of the mean */
 
 /* Where the ticks run: in this process, or in another program that reads requests. */
@@ -53,6 +56,7 @@ struct row {
 struct output {
 	bool json, any;
 	bool growth;	   /* measure only the sizes that show growth */
+	bool recorded;	   /* ticks of this program */
 	const char *other; /* program; NULL: none */
 	bool some;	   /* only this size */
 	uint32_t guests, queues;
@@ -298,9 +302,12 @@ static void measure(struct output *o, struct side *side, int sides, const struct
 
 static void one(struct output *o, struct side *side, const struct size *z)
 {
+	struct size own = *z;
 	int sides = o->other ? 2 : 1;
 
-	for (int k = 0; k < sides; k++)
+	own.recorded = o->recorded;
+	side_open(&side[0], &own);
+	for (int k = 1; k < sides; k++)
 		side_open(&side[k], z);
 	for (enum regime regime = NEAR; regime < REGIMES; regime++)
 		if (regime_possible(regime))
@@ -340,7 +347,7 @@ static bool is_wanted(const struct output *o, const struct size *z)
 
 static void costs(struct output *o)
 {
-	static const struct size none = { 0, 0, 0, LOAD_IDLE };
+	static const struct size none = { 0, 0, 0, LOAD_IDLE, false };
 	static const uint32_t reporters[] = { 1, 16, 256 }, pages[] = { 1, 4, 16 };
 	struct side side[2] = { { 0 } };
 
@@ -351,7 +358,7 @@ static void costs(struct output *o)
 	for (int g = 0; g < SIZES; g++)
 		for (int q = 0; q < SIZES; q++)
 			for (enum load l = LOAD_IDLE; l < LOADS; l++) {
-				const struct size z = { guests_of[g], queues_of[q], 0, l };
+				const struct size z = { guests_of[g], queues_of[q], 0, l, false };
 
 				if (is_wanted(o, &z))
 					one(o, side, &z);
@@ -364,7 +371,7 @@ static void costs(struct output *o)
 	for (size_t g = 0; !o->growth && g < sizeof(reporters) / sizeof(reporters[0]); g++)
 		for (size_t p = 0; p < sizeof(pages) / sizeof(pages[0]); p++)
 			for (enum load l = LOAD_IDLE; l <= LOAD_BUSY; l += LOAD_BUSY) {
-				const struct size z = { reporters[g], 0, pages[p], l };
+				const struct size z = { reporters[g], 0, pages[p], l, false };
 
 				if (!o->some || is_named(o, &z))
 					one(o, side, &z);
@@ -512,7 +519,7 @@ static double empty_loop(void)
 
 static void lateness_of(const char *what, int burners)
 {
-	static const struct size size = { 16, 4, 0, LOAD_IDLE };
+	static const struct size size = { 16, 4, 0, LOAD_IDLE, false };
 	struct lateness l;
 	pid_t pid[2] = { 0 };
 
@@ -544,7 +551,11 @@ static void text(struct output *o)
 	       "pair and tick; flight: 3 more in flight; mixed: of different operations\nand "
 	       "sizes; many: 32; mlx5: busy, of mlx5, with completion queues; mlx4: the "
 	       "same, of mlx4.%s\n\n",
-	       SLOWEST_IN, o->other ? " other: of the other program, in turns with this one." : "");
+	       SLOWEST_IN,
+	       o->recorded && !strcmp(o->other, SELF)
+		       ? " These ticks are recorded; other: the same, not recorded, in turns."
+	       : o->other ? " other: of the other program, in turns with this one."
+			  : "");
 	costs(o);
 	if (!o->some)
 		growth(o);
@@ -568,11 +579,11 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "--serve"))
 		return serve();
-	while ((c = getopt(argc, argv, "gjo:s:")) != -1) {
+	while ((c = getopt(argc, argv, "gjo:rs:")) != -1) {
 		if (c == 's')
 			o.some = sscanf(optarg, "%ux%u:%15s", &o.guests, &o.queues, o.load) >= 2;
 		if (c == '?' || (c == 's' && !o.some)) {
-			fprintf(stderr, "usage: resex-bench [-gj] [-o PROGRAM] [-s "
+			fprintf(stderr, "usage: resex-bench [-gjr] [-o PROGRAM] [-s "
 					"GUESTSxQUEUES[:LOAD]]\n");
 			return 2;
 		}
@@ -582,7 +593,11 @@ int main(int argc, char **argv)
 			o.json = true;
 		else if (c == 'o')
 			o.other = optarg;
+		else if (c == 'r')
+			o.recorded = true;
 	}
+	if (o.recorded && !o.other)
+		o.other = SELF;
 	if (!o.json) {
 		text(&o);
 		return 0;

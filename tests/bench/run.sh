@@ -3,15 +3,15 @@
 # What ./dev bench runs: all but verbs, agent and cache, or the named: agent, cache, report, rings, tick, list, top,
 # transport, onesided, lock, recovery, hosts, beats, verbs. Figures are ratios against a peer in the same run; no time is
 # judged. Options are tick's: -g: measure only the sizes that show growth; -j, also of rings: one JSON object; -o PROGRAM: the
-# resex-bench of another build takes turns; -s GUESTSxQUEUES[:LOAD]: only this size and load. What follows cache
-# is given to cache.py.
+# resex-bench of another build takes turns; -r: ticks that are recorded take turns with ticks that are not;
+# -s GUESTSxQUEUES[:LOAD]: only this size and load. What follows cache is given to cache.py.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build}
 names=() tick_options=() rings_options=() cache_options=()
 while [ $# -gt 0 ]; do
 	case $1 in
-	-g) tick_options+=("$1") ;;
+	-g | -r) tick_options+=("$1") ;;
 	-j)
 		tick_options+=("$1")
 		rings_options+=("$1")

@@ -83,6 +83,7 @@ struct tick_host {
 	struct policy_inst *policy;
 	struct hv_dom dom[FLOW_GUESTS_MAX + 1];
 	struct mono now;
+	struct tape *tape; /* NULL: nothing is recorded */
 };
 
 int64_t ns_now(void)
@@ -620,6 +621,11 @@ struct tick_host *tick_host_open(const struct size *size)
 	h->s.set = h->set;
 	free(empty);
 	atomic_store(&h->ho.next, h->set);
+	if (size->recorded) {
+		h->tape = pages(sizeof(*h->tape));
+		memset(h->tape, 0, sizeof(*h->tape));
+		atomic_store(&h->ho.tape, h->tape);
+	}
 	h->now = (struct mono){ ns_now() };
 	tick(&h->s, h->now); /* takes the set, and history */
 	return h;
@@ -642,6 +648,8 @@ static void release(struct tick_host *h)
 	munmap(h->latencies, (size_t)h->size.guests * h->size.pages * 4096);
 	munmap(h->readers, (size_t)h->size.guests * h->size.pages * sizeof(*h->readers));
 	munmap(h->walk, WALK_BYTES);
+	if (h->tape)
+		munmap(h->tape, sizeof(*h->tape));
 	munmap(h, sizeof(*h));
 }
 
@@ -663,6 +671,8 @@ void tick_host_close(struct tick_host *h)
 		if (h->s.slot[i].latency.n != h->size.pages * h->reports)
 			die("the ticks did not see what was reported", -EBADMSG);
 	}
+	if (h->tape && atomic_load(&h->tape->end))
+		die("the recording ended", -ENOBUFS);
 	release(h);
 }
 
@@ -672,6 +682,9 @@ static int64_t timed_tick(struct tick_host *h)
 {
 	int64_t a, b;
 
+	/* The writer has taken all of the ring. */
+	if (h->tape)
+		atomic_store(&h->tape->ring.tail, atomic_load(&h->tape->ring.head));
 	h->now = mono_add(h->now, NS_PER_MS);
 	a = ns_now();
 	tick(&h->s, h->now);

@@ -28,6 +28,7 @@
 #ifndef RESEX_BENCH_TICK_HOST_H
 #define RESEX_BENCH_TICK_HOST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum load {
@@ -50,6 +51,7 @@ extern const char *const regime_name[REGIMES];
 struct size {
 	uint32_t guests, queues, pages; /* queue pairs and latency pages a guest */
 	enum load load;
+	bool recorded; /* as by resex trace-start; the writer's work is in no tick */
 };
 
 enum { ROUND_TICKS = 2 };

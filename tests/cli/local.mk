@@ -1,6 +1,6 @@
 # tests/cli: the programs as people use them.
 CLI_TESTS = tests/cli/test_benchex.sh tests/cli/test_cache.py tests/cli/test_cli.sh tests/cli/test_cluster.sh tests/cli/test_doctor.py tests/cli/test_lab.sh tests/cli/test_peek.sh tests/cli/test_report.py \
-	tests/cli/test_scenario.sh tests/cli/test_schema.py tests/cli/test_top.py tests/cli/test_two_hosts.sh
+	tests/cli/test_scenario.sh tests/cli/test_schema.py tests/cli/test_top.py tests/cli/test_trace.sh tests/cli/test_two_hosts.sh
 TESTS += $(CLI_TESTS)
 EXTRA_DIST += $(CLI_TESTS) tests/cli/checks.sh tests/cli/httplog.txt tests/cli/members.py tests/cli/foe.py
 

@@ -1,11 +1,11 @@
 # tests/fuzz: libFuzzer targets, built with --enable-fuzzers CC=clang.
 # run.sh builds its own (also with coverage, and with planted bugs) and runs them.
-EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/cache_seeds.py tests/fuzz/cluster_seeds.py tests/fuzz/http_seeds.py tests/fuzz/methods_seeds.py tests/fuzz/mlx4_seeds.py tests/fuzz/mlx5_seeds.py tests/fuzz/queue_seeds.py tests/fuzz/seeds.py tests/fuzz/api.dict tests/fuzz/cached.dict tests/fuzz/caps.dict tests/fuzz/cluster.dict tests/fuzz/conf.dict tests/fuzz/control.dict \
+EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/cache_seeds.py tests/fuzz/cluster_seeds.py tests/fuzz/http_seeds.py tests/fuzz/methods_seeds.py tests/fuzz/mlx4_seeds.py tests/fuzz/mlx5_seeds.py tests/fuzz/queue_seeds.py tests/fuzz/replay_seeds.py tests/fuzz/seeds.py tests/fuzz/api.dict tests/fuzz/cached.dict tests/fuzz/caps.dict tests/fuzz/cluster.dict tests/fuzz/conf.dict tests/fuzz/control.dict \
 	tests/fuzz/haproxy.dict tests/fuzz/http.dict tests/fuzz/httplog.dict tests/fuzz/methods.dict tests/fuzz/proc.dict tests/fuzz/scenario.dict tests/fuzz/trace.dict
 
 if FUZZERS
 FUZZ = tests/fuzz/fuzz_api tests/fuzz/fuzz_btf tests/fuzz/fuzz_cache tests/fuzz/fuzz_cached tests/fuzz/fuzz_caps tests/fuzz/fuzz_claim tests/fuzz/fuzz_cluster tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_haproxy tests/fuzz/fuzz_hello tests/fuzz/fuzz_history tests/fuzz/fuzz_http tests/fuzz/fuzz_httplog tests/fuzz/fuzz_methods \
-	 tests/fuzz/fuzz_mlx4 tests/fuzz/fuzz_mlx5 tests/fuzz/fuzz_nodes tests/fuzz/fuzz_proc tests/fuzz/fuzz_queues tests/fuzz/fuzz_record tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario \
+	 tests/fuzz/fuzz_mlx4 tests/fuzz/fuzz_mlx5 tests/fuzz/fuzz_nodes tests/fuzz/fuzz_proc tests/fuzz/fuzz_queues tests/fuzz/fuzz_record tests/fuzz/fuzz_replay tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario \
 	 tests/fuzz/fuzz_tcp tests/fuzz/fuzz_trace
 noinst_PROGRAMS += $(FUZZ)
 LDFLAGS_FUZZ = -fsanitize=fuzzer $(AM_LDFLAGS)
@@ -72,6 +72,9 @@ tests_fuzz_fuzz_proc_LDADD = libload.a
 tests_fuzz_fuzz_queues_SOURCES = tests/fuzz/fuzz_queues.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_queues_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_queues_LDADD = libagent.a libutil.a
+tests_fuzz_fuzz_replay_SOURCES = tests/fuzz/fuzz_replay.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_replay_LDFLAGS = $(LDFLAGS_FUZZ)
+tests_fuzz_fuzz_replay_LDADD = liblab.a libconf.a libtick.a libpolicies.a libutil.a libcore.a $(ISAL_LIBS) $(JANSSON_LIBS)
 tests_fuzz_fuzz_record_SOURCES = tests/fuzz/fuzz_record.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_record_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_record_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS)

@@ -68,5 +68,9 @@ METHODS = {
                          r'{"file":"f","text":"{\"policy\":\"freemarket\",\"params\":{\"low\":-1}}"}']),
     "others": call("policy-set cap-release pause guest-set list", ['{"policy":"null"}', '{"guest":"web"}', '{}',
                    '{"guest":"web","settings":{"weight":1}}', None], root=0),
+    "trace": call("info trace-stop trace-start info trace-stop trace-start trace-stop", [
+        None, None, '{"file":"/var/t"}', None, None, '{"file":"/var/tx"}', None]),
+    "trace_wrong": call("trace-start trace-start trace-start trace-start trace-start trace-start", [
+        '{}', '{"file":"/"}', '{"file":"/a"}', '{"file":"/ab"}', '{"file":"/abc"}', '{"file":"/abcd"}']),
     "unknown": call("lst list", [None, '{"colour":1}']),
 }

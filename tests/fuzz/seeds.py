@@ -16,6 +16,7 @@ from methods_seeds import METHODS
 from mlx4_seeds import MLX4_SEEDS
 from mlx5_seeds import MLX5_SEEDS
 from queue_seeds import QUEUES
+from replay_seeds import REPLAY
 
 
 def write(out, target, seeds):
@@ -730,7 +731,7 @@ def main():
     for name, seeds in {
             "api": API, "btf": BTF, "cache": CACHE, "cached": CACHED_JSON, "caps": CAPS, "claim": CLAIM, "cluster": CLUSTER, "conf": CONF, "control":
             CONTROL, "haproxy": HAPROXY, "hello": HELLO, "history": HISTORY, "http": HTTP, "httplog": HTTPLOG, "methods": METHODS, "mlx4": MLX4_SEEDS,
-            "mlx5": MLX5_SEEDS, "nodes": NODES, "proc": PROC, "queues": QUEUES, "record": RECORD, "registry": REGISTRY_SEEDS, "ring": RING_SEEDS, "scenario": SCENARIO, "tcp": TCP, "trace": TRACE}.items():
+            "mlx5": MLX5_SEEDS, "nodes": NODES, "proc": PROC, "queues": QUEUES, "record": RECORD, "registry": REGISTRY_SEEDS, "replay": REPLAY, "ring": RING_SEEDS, "scenario": SCENARIO, "tcp": TCP, "trace": TRACE}.items():
         write(sys.argv[1], name, seeds)
 
 

@@ -21,7 +21,7 @@ expect() {
 	exit 1
 }
 
-expect 'figures load reconf --help --version' ''
+expect 'figures load reconf replay --help --version' ''
 expect 'figures' f
 expect '--paper --out --duration --seed --jobs --json --help --version' figures 9 ''
 expect 'load' l
@@ -34,9 +34,11 @@ expect '--alpha' load --seeds 3 --a
 expect '--shares --bursts --apart --over --cpus --only --priority --minimum --guarantee --maximum --clients --scan --checks --high --low --margin --rest --freeze --budget --without --op --duration --seed --seeds --figures --json --help --version' reconf ''
 expect 'rest reversal' reconf -w re
 expect '--maximum --margin' reconf --apart --ma
+expect '--policy --set --help --version' replay -
+expect 'ioshares' replay -p i
 
 # After an option that takes a value no option is offered.
-for experiment in figures load reconf; do
+for experiment in figures load reconf replay; do
 	for option in $("$program" "$experiment" --help | sed -n 's/^  \(-.\), \(--[a-z-]*\) [A-Z].*/\1 \2/p'); do
 		expect '' "$experiment" "$option" --
 	done

@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import subprocess
 
 from bed import Failed, check, wait_for
 
@@ -65,6 +66,23 @@ class Daemon:
             check(r.rc == 0, "resex ring-list ended with %d: %s" % (r.rc, r.out.strip()))
             return r.json()["guests"][0]
         return wait_for("answer of the sampler", 5, answer)
+
+    def record(self, name):
+        """What it decides on from now on, into a file that replay() reads."""
+        self.vm.sh("resex trace-start /h/files/%s.trace" % name)
+
+    def replay(self, name):
+        """End the recording, and replay it on this machine: each decision and balance must be the same."""
+        self.vm.sh("resex trace-stop")
+        self.vm.note(self.lab("replay", "%s/files/%s.trace" % (self.vm.share, name)))
+
+    def lab(self, *words):
+        """What resex-lab prints on this machine. It must find nothing wrong."""
+        r = subprocess.run([self.vm.build + "/resex-lab", *words], capture_output=True, text=True, timeout=600,
+                           check=False)
+        check(r.returncode == 0 and not r.stderr, "resex-lab %s ended with %d: %s%s" %
+              (" ".join(words), r.returncode, r.stdout, r.stderr))
+        return r.stdout
 
     def rss_kb(self):
         return int(self.vm.sh("sed -n 's/^VmRSS:[^0-9]*\\([0-9]*\\).*/\\1/p' "

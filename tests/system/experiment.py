@@ -7,6 +7,8 @@ sends, and the policies come in an order of chance. After IOShares the server is
 the time until bulk's cap is gone is taken. With two bulk guests the second one sends, too, then,
 and the policies of POLICIES_TWO come. After each change of policy SETTLE_S pass under load before
 MEASURE_S are measured, whatever is seen.
+
+The scenario records all of it (resex trace-start), and replays it by resex-lab on this machine.
 """
 import random
 import statistics
@@ -60,19 +62,32 @@ def one_repeat(pair, number, order, order_two, tell):
     return out
 
 
-def run(vm, repeats, seed, tell, policies=POLICIES, two=True):
-    """All repeats; begin and end are the same but for what was measured."""
+def run(vm, repeats, seed, tell, policies=POLICIES, two=True, recorded=False):
+    """All repeats; begin and end are the same but for what was measured. recorded: and replayed."""
     rng = random.Random(seed)
     out = []
     with Pair(vm, bulks=1 + two) as pair:
+        if recorded:
+            pair.daemon.record("experiment")
         for number in range(1, repeats + 1):
             order, order_two = list(policies), list(POLICIES_TWO) if two else []
             rng.shuffle(order)
             rng.shuffle(order_two)
             out.append(one_repeat(pair, number, order, order_two, tell))
         dropped = pair.net.sent()[1]
+        if recorded:
+            replayed(pair)
     return {"repeats": out, "seed": seed, "settle_s": SETTLE_S, "measure_s": MEASURE_S,
             "link_bytes_s": pair.net.rate, "link_dropped": dropped, "verdict": verdict(out)}
+
+
+def replayed(pair):
+    """What real guests did is decided on again, bit for bit; under another policy, bulk gets other caps."""
+    pair.daemon.replay("experiment")
+    said = pair.daemon.lab("replay", "--policy", "freemarket", "%s/files/experiment.trace" % pair.vm.share)
+    pair.vm.note(said)
+    check("domain %d may have behaved otherwise" % pair.bulk.domid in said,
+          "bulk had other caps under IOShares than FreeMarket sets: %s" % said)
 
 
 def of(repeats, phase, who="server", what="mean_us"):
@@ -192,8 +207,10 @@ def timeline(repeats, phase):
 
 
 def experiment(vm):
-    """As ./dev demo --real; not deep: with fewer repeats, without FreeMarket and the second bulk guest."""
-    out = run(vm, REPEATS, 1, vm.note) if vm.deep else run(vm, REPEATS_SHORT, 1, vm.note, POLICIES_SHORT, False)
+    """As ./dev demo --real, and recorded; not deep: with fewer repeats, without FreeMarket and the second
+    bulk guest."""
+    out = (run(vm, REPEATS, 1, vm.note, recorded=True) if vm.deep else
+           run(vm, REPEATS_SHORT, 1, vm.note, POLICIES_SHORT, False, recorded=True))
     for line in table(out["repeats"]):
         vm.note(line)
     v = out["verdict"]

@@ -164,7 +164,7 @@ ALL = [
     Scenario("ioshares", "linked", sc_ioshares.ioshares,
              "the cap of who is to blame follows the latencies that another guest reports", "deep", True),
     Scenario("experiment", "linked", experiment.experiment,
-             "IOShares brings a server back that bulk RDMA on its link ruined",
+             "IOShares brings a server back that bulk RDMA on its link ruined; all is replayed bit for bit",
              beside=True),
     Scenario("controls", "linked", sc_controls.controls,
              "a burner, an equal and an unseen neighbour are left alone, and the policy changes nothing", "deep"),

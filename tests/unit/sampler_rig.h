@@ -99,6 +99,8 @@ void scan_rested(struct scan_guest *g, struct usage *u)
 {
 	struct rig_scan *sc = (struct rig_scan *)(uintptr_t)g->registry;
 
+	if (!sc) /* a replay's */
+		return;
 	u->mtus_sent += sc->rested_mtus;
 	u->backlog += sc->rested_mtus;
 	u->queues += sc->rested_mtus > 0;

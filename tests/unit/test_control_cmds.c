@@ -40,7 +40,8 @@ WITH_CALL(methods__that_modify__are_those_of_the_man_page)
 	static const char *const names[] = { "policy-set",     "cap-release", "guest-set",
 					     "pause",	       "resume",      "lock-break",
 					     "cluster-reload", "balance-set", "move",
-					     "reconf-set",     "node-fix",    "service-set" };
+					     "reconf-set",     "node-fix",    "service-set",
+					     "trace-start",    "trace-stop" };
 	size_t found = 0;
 
 	for (const struct method *m = methods; m->name; m++) {

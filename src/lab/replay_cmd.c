@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * replay_cmd: resex-lab replay FILE. Without --policy and --set the trace's decisions are compared.
+ * With them two replays run side by side: the trace's own policy, and the other one. See replay.h.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "src/lab/replay_cmd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "resex/exit.h"
+#include "src/lab/lab_cmd.h"
+#include "src/lab/replay.h"
+
+enum {
+	SETS_MAX = 64,
+	/* A tick that takes longer goes on for ever: no resexd has its policy's state. */
+	TICK_S = 30,
+};
+
+struct replay_options {
+	const char *file, *policy;
+	uint32_t sets;
+	char *set[SETS_MAX]; /* NAME=VALUE */
+};
+
+static const struct cmdline_row rows[] = {
+	{ 'p', "policy", "POLICY", "replay under this policy instead, from its beginning" },
+	{ 's', "set", "NAME=VALUE", "and with this parameter (again for more)" },
+	{ 'h', "help", NULL, "print this" },
+	{ 'V', "version", NULL, "print the version" },
+	{ 0 },
+};
+
+static void print_help(void)
+{
+	puts("Usage: resex-lab replay [OPTION]... FILE\n"
+	     "Replay a trace of resex trace-start, and compare each decision and balance.\n");
+	cmdline_print_rows(rows, 22);
+	puts("\nSee resex-lab(1).");
+}
+
+static int set_option(struct replay_options *o, int letter, char *value)
+{
+	switch (letter) {
+	case 'p':
+		o->policy = value;
+		return -1;
+	case 's':
+		if (o->sets == SETS_MAX)
+			return lab_refuse("--set is given more than %d times", SETS_MAX);
+		o->set[o->sets++] = value;
+		return -1;
+	case 'h':
+		print_help();
+		return RESEX_OK;
+	default:
+		puts("resex-lab " PACKAGE_VERSION);
+		return RESEX_OK;
+	}
+}
+
+/* -1: go on; else the exit code. */
+static int read_options(struct replay_options *o, int argc, char **argv)
+{
+	struct option longs[CMDLINE_OPTIONS_MAX];
+	char error[256];
+	struct cmdline c = {
+		.argc = argc, .argv = argv, .longs = longs, .help = "resex-lab replay --help"
+	};
+	int letter, rc;
+
+	*o = (struct replay_options){ 0 };
+	cmdline_longs(rows, longs);
+	cmdline_begin(&c);
+	while ((letter = cmdline_next(&c, error, sizeof(error))) >= 0) {
+		rc = set_option(o, letter, optarg);
+		if (rc >= 0)
+			return rc;
+	}
+	if (letter == CMDLINE_WRONG)
+		return lab_refuse("%s", error);
+	if (argc - optind != 1)
+		return lab_refuse("give one trace: see resex-lab replay --help");
+	o->file = argv[optind];
+	return -1;
+}
+
+/* --- the other policy --------------------------------------------------------------------- */
+
+static json_t *value_of(const char *word)
+{
+	char *end;
+	long long v = strtoll(word, &end, 10);
+
+	return *word && !*end ? json_integer(v) : json_string(word);
+}
+
+static int set_param(struct policy_inst *pi, char *word)
+{
+	char want[256] = "", *eq = strchr(word, '=');
+	json_t *v;
+	int rc;
+
+	if (!eq || eq == word)
+		return lab_refuse("--set %s: give NAME=VALUE, such as step=10ms", word);
+	*eq = 0;
+	v = value_of(eq + 1);
+	rc = v ? policy_param_set(pi, word, v, want, sizeof(want)) : -EINVAL;
+	json_decref(v);
+	if (rc == -ENOENT)
+		return lab_refuse(
+			"--set %s=%s: policy %s has no such parameter: see resex policy-show "
+			"%s",
+			word, eq + 1, pi->ops->name, pi->ops->name);
+	if (rc)
+		return lab_refuse("--set %s=%s: %s", word, eq + 1, want);
+	return RESEX_OK;
+}
+
+/* was: the policy of the recording. */
+static int make_other(const struct replay_options *o, const struct policy_inst *was,
+		      struct policy_inst **pi)
+{
+	const struct policy_ops *ops = o->policy ? policy_find(o->policy) : was->ops;
+	struct conf_error e;
+	int rc = RESEX_OK;
+
+	if (!ops) {
+		lab_refuse("--policy %s: there is no such policy: see resex policy-list",
+			   o->policy);
+		return RESEX_NO_POLICY;
+	}
+	if (policy_new(pi, ops, false)) {
+		lab_refuse("there is no memory for a policy: free some");
+		return RESEX_FAILURE;
+	}
+	if (ops == was->ops)
+		memcpy((*pi)->params, was->params, ops->params_size);
+	for (uint32_t i = 0; rc == RESEX_OK && i < o->sets; i++)
+		rc = set_param(*pi, o->set[i]);
+	if (rc == RESEX_OK && policy_start(*pi, &e))
+		rc = lab_refuse("%s", e.text);
+	if (rc != RESEX_OK) {
+		policy_free(*pi);
+		*pi = NULL;
+	}
+	return rc;
+}
+
+/* --- output ---------------------------------------------------------------------------------- */
+
+static int refused(const struct replay_options *o, const char *why)
+{
+	lab_refuse("%s: %s", o->file, why);
+	return RESEX_FAILURE;
+}
+
+static void say_whole(const struct replay_options *o, const struct replay *r)
+{
+	if (!r->file.whole)
+		fprintf(stderr,
+			"resex-lab: %s: the trace is not whole, since its recording did not end: "
+			"what it has was replayed\n",
+			o->file);
+}
+
+static double since(const struct replay *r, struct mono t)
+{
+	return (double)mono_sub(t, r->first) / 1e9;
+}
+
+static double seconds(const struct replay *r)
+{
+	return since(r, r->now);
+}
+
+static const char *cap_text(struct cap c, char text[16])
+{
+	snprintf(text, 16, c.limited ? "%u" : "none", cap_to_percent(c));
+	return text;
+}
+
+static void print_guest(const struct replay_guest *g, const char *policy)
+{
+	char cap[16], lowest[16] = "none";
+
+	if (g->lowest)
+		snprintf(lowest, sizeof(lowest), "%u", g->lowest);
+	printf("%6u  %-12s %10.3f %10.3f %6s %6s %8llu %14lld %14lld\n", g->domid, policy,
+	       (double)g->ns / 1e9, (double)g->capped_ns / 1e9, cap_text(g->cap, cap), lowest,
+	       (unsigned long long)g->caps, (long long)(g->spent.spent.m / RESO_MILLI),
+	       (long long)(g->spent.overdraft.m / RESO_MILLI));
+}
+
+/* Since when, and for how long, caps in force were not the same. */
+struct apart {
+	struct mono first; /* of any guest; with some */
+	bool some;
+	struct {
+		uint64_t created; /* of the guest that has the slot */
+		int64_t ns;
+		struct mono first;
+	} of[FLOW_GUESTS_MAX];
+};
+
+static void note_apart(const struct replay *was, const struct replay *is, int64_t ns,
+		       struct apart *apart)
+{
+	for (uint32_t i = slot_bit_next(&was->s.used, 0); i < FLOW_GUESTS_MAX;
+	     i = slot_bit_next(&was->s.used, i + 1)) {
+		const uint64_t created = was->guest[i].created;
+
+		if (apart->of[i].created != created) {
+			apart->of[i].created = created;
+			apart->of[i].ns = 0;
+		}
+		if (cap_equal(was->s.slot[i].applied, is->s.slot[i].applied))
+			continue;
+		if (!apart->some)
+			apart->first = is->now;
+		if (!apart->of[i].ns)
+			apart->of[i].first = is->now;
+		apart->some = true;
+		apart->of[i].ns += ns;
+	}
+}
+
+static void print_apart(const struct replay *was, const struct apart *apart)
+{
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (apart->of[i].ns)
+			printf("domain %u may have behaved otherwise from %.3f s on: its cap was "
+			       "another one for %.3f s.\n",
+			       was->guest[i].domid, since(was, apart->of[i].first),
+			       (double)apart->of[i].ns / 1e9);
+	if (apart->some)
+		printf("A trace does not say what guests do under other caps: the figures go by "
+		       "what they did under\nthe recorded ones. So they are certain up to %.3f s "
+		       "alone.\n",
+		       since(was, apart->first));
+	else
+		puts("No guest had another cap at any time: each would have done what it did.");
+}
+
+static void print_both(const struct replay *was, const struct replay *is, const struct apart *apart)
+{
+	printf("%6s  %-12s %10s %10s %6s %6s %8s %14s %14s\n", "DOMAIN", "POLICY", "SECONDS",
+	       "CAPPED-S", "CAP", "LOWEST", "CAPS", "SPENT", "OVERDRAFT");
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+		if (!was->guest[i].created)
+			continue;
+		print_guest(&was->guest[i], "as recorded");
+		print_guest(&is->guest[i], is->other->ops->name);
+	}
+	puts("");
+	print_apart(was, apart);
+}
+
+static int next_tick(struct replay *r, char why[REPLAY_TEXT])
+{
+	int rc;
+
+	alarm(TICK_S);
+	rc = replay_tick(r, why);
+	alarm(0);
+	return rc;
+}
+
+/* --- runs --------------------------------------------------------------------------------- */
+
+static int compare_one(const struct replay_options *o, FILE *f)
+{
+	char why[REPLAY_TEXT];
+	struct replay *r;
+	int rc = replay_open(&r, f, NULL, why);
+
+	if (rc)
+		return refused(o, why);
+	do
+		rc = next_tick(r, why);
+	while (rc > 0);
+	if (!rc && !r->ticks) {
+		rc = -ENODATA;
+		snprintf(why, sizeof(why), "it has no tick: record for longer");
+	}
+	if (rc == -ECANCELED)
+		printf("%s: not as recorded: %s\n", o->file, why);
+	else if (rc)
+		refused(o, why);
+	else
+		printf("%s: as recorded: %llu ticks, %.3f s, policy %s: each decision and each "
+		       "balance is the same\n",
+		       o->file, (unsigned long long)r->ticks, seconds(r), r->policy->ops->name);
+	if (!rc)
+		say_whole(o, r);
+	replay_close(r);
+	return rc ? RESEX_FAILURE : RESEX_OK;
+}
+
+/* Both step by step. */
+static int run_both(const struct replay_options *o, struct replay *was, struct replay *is)
+{
+	struct apart apart = { .some = false };
+	char why[REPLAY_TEXT];
+	int rc;
+
+	for (;;) {
+		struct mono before = was->now;
+
+		rc = next_tick(was, why);
+		if (rc <= 0)
+			break;
+		rc = next_tick(is, why);
+		if (rc <= 0)
+			break;
+		note_apart(was, is, was->ticks > 1 ? mono_sub(was->now, before) : 0, &apart);
+	}
+	if (rc == -ECANCELED)
+		printf("%s: not as recorded: %s\n", o->file, why);
+	else if (rc)
+		refused(o, why);
+	if (rc)
+		return RESEX_FAILURE;
+	printf("%s: %llu ticks, %.3f s: policy %s as recorded, beside policy %s\n\n", o->file,
+	       (unsigned long long)was->ticks, seconds(was), was->policy->ops->name,
+	       is->other->ops->name);
+	print_both(was, is, &apart);
+	say_whole(o, was);
+	return RESEX_OK;
+}
+
+/* The policy that the recording began with says which parameters are not given. */
+static int compare_both(const struct replay_options *o, FILE *f)
+{
+	FILE *again = fopen(o->file, "re");
+	struct replay *was = NULL, *is = NULL;
+	struct policy_inst *other = NULL;
+	char why[REPLAY_TEXT] = "it was moved away";
+	int rc = again ? replay_open(&was, f, NULL, why) : -ENOENT;
+
+	if (!rc && next_tick(was, why) <= 0) {
+		rc = -EBADMSG;
+		if (!why[0])
+			snprintf(why, sizeof(why), "it has no tick: record for longer");
+	}
+	rc = rc ? refused(o, why) : make_other(o, was->policy, &other);
+	if (rc == RESEX_OK && replay_open(&is, again, other, why))
+		rc = refused(o, why);
+	if (rc == RESEX_OK && next_tick(is, why) <= 0)
+		rc = refused(o, why);
+	if (rc == RESEX_OK)
+		rc = run_both(o, was, is);
+	replay_close(was);
+	replay_close(is);
+	if (again)
+		fclose(again);
+	return rc;
+}
+
+static int replay(const struct replay_options *o)
+{
+	FILE *f = fopen(o->file, "re");
+	int rc;
+
+	if (!f) {
+		lab_refuse("%s: %s: give a file of resex trace-start", o->file, strerror(errno));
+		return RESEX_FAILURE;
+	}
+	rc = o->policy || o->sets ? compare_both(o, f) : compare_one(o, f);
+	fclose(f);
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("resex-lab: output");
+		return RESEX_FAILURE;
+	}
+	return rc;
+}
+
+/*
+ * Should a trace that was made to do harm get past all checks, it ends a process of its own, as
+ * does one that makes a tick go on for ever, and this one says so.
+ */
+int replay_cmd(int argc, char **argv)
+{
+	struct replay_options o;
+	int status, rc = read_options(&o, argc, argv);
+	pid_t pid;
+
+	if (rc >= 0)
+		return rc;
+	pid = fork();
+	if (pid < 0) {
+		perror("resex-lab: fork");
+		return RESEX_FAILURE;
+	}
+	if (!pid)
+		_exit(replay(&o));
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return RESEX_FAILURE;
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	return refused(&o, "its policy has a state that no resexd writes: the replay was ended");
+}

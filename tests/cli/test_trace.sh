@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# test_trace.sh: resexd on its simulated host and real time is recorded, and resex-lab replays it.
+#
+#	tests/cli/test_trace.sh [BUILD]
+#
+# Exit: 0, 1 when something was not as it should be, 77 when python3 is missing.
+set -u
+top=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd)
+build=$(cd "${1:-.}" && pwd)
+dir=$(mktemp -d /tmp/resex-trace-XXXXXX)
+daemon=
+# shellcheck source=tests/cli/checks.sh
+. "$top/tests/cli/checks.sh"
+
+command -v python3 >/dev/null || { echo "test_trace: python3 was not found; on Debian: apt-get install python3" >&2; exit 77; }
+
+cleanup() {
+	[ -z "$daemon" ] || kill -KILL "$daemon" 2>/dev/null
+	wait 2>/dev/null
+	rm -rf "$dir"
+}
+trap cleanup EXIT
+
+resex() { "$build/resex" -s "$dir/sock" "$@"; }
+lab() { "$build/resex-lab" "$@"; }
+
+# start POLICY: the daemon, until both guests are charged.
+start() {
+	mkdir -p "$dir/state"
+	cat >"$dir/c.json" <<-END
+	{ "links": [ { "name": "sim0", "rate": "1GiB/s", "profile": "paper-2011" } ], "lock_memory": false,
+	 "policy": "$1", "socket": "$dir/sock", "state_dir": "$dir/state", "lock_file": "$dir/lock" }
+	END
+	"$build/resexd" --hv sim -c "$dir/c.json" 2>"$dir/log" &
+	daemon=$!
+	for _ in $(seq 200); do
+		[ "$(resex list --totals 2>/dev/null | grep -cE ' [1-9][0-9]* +(managed|exempt)$')" -ge 2 ] && return
+		sleep 0.05
+	done
+	echo "not ok: resexd did not come up:"
+	cat "$dir/log"
+	exit 1
+}
+
+stop() {
+	kill "$daemon"
+	wait "$daemon" 2>/dev/null
+	daemon=
+}
+
+start freemarket
+fails 1 resex 'nothing is recorded: begin with resex trace-start FILE$' resex trace-stop
+fails 2 resex 'exactly one new file is required' resex trace-start
+good 'a recording begins' "^recording into $dir/free\$" resex trace-start "$dir/free"
+fails 13 resex "a recording goes on, into $dir/free: end it with resex trace-stop\$" resex trace-start "$dir/b"
+good 'info says so' "^recording +$dir/free: [0-9]+ ticks\$" resex info
+sleep 2
+# All that changes while it is recorded: settings, the policy, a guest that is left alone.
+good 'other settings' . resex guest-set bulk weight=512
+good 'another policy' . resex policy-set ratio
+good 'and back' . resex policy-set freemarket low=20%
+good 'a guest is left alone' . resex cap-release bulk
+sleep 2
+good 'a recording ends' "^$dir/free: [0-9]+ ticks, [0-9]+ bytes\$" resex trace-stop
+good 'info says that, too' "^recording +$dir/free: [0-9]+ ticks, ended: trace-stop\$" resex info
+good 'and events do' 'recording ended \(trace-stop\)' resex events
+fails 1 resex "$dir/free exists: give the name of a new file\$" resex trace-start "$dir/free"
+stop
+start ioshares
+good 'under another policy' . resex trace-start "$dir/io"
+sleep 3
+stop
+
+good 'each decision is the same' "^$dir/free: as recorded: [0-9]+ ticks, .* each balance is the same\$" lab replay "$dir/free"
+good 'also when resexd was stopped' "^$dir/io: as recorded: " lab replay "$dir/io"
+good 'another policy' '^domain 2 may have behaved otherwise from ' lab replay -p ratio "$dir/io"
+good 'the same policy, its defaults' ': policy ioshares as recorded, beside policy ioshares$' lab replay -s window=50ms "$dir/io"
+fails 1 resex-lab "/no: No such file or directory: give a file of resex trace-start\$" lab replay /no
+fails 2 resex-lab 'give one trace: see resex-lab replay --help$' lab replay
+fails 5 resex-lab '--policy nul: there is no such policy: see resex policy-list$' lab replay -p nul "$dir/free"
+fails 2 resex-lab '--set lo=1: policy freemarket has no such parameter: see ' lab replay -s lo=1 "$dir/free"
+fails 2 resex-lab '--set low=2000%: ' lab replay -s low=2000% "$dir/free"
+fails 2 resex-lab '--set low: give NAME=VALUE, such as step=10ms$' lab replay -s low "$dir/free"
+
+# What is not as it was written.
+python3 - "$dir" <<'END'
+import sys
+folder = sys.argv[1]
+data = open(folder + "/free", "rb").read()
+
+def crc32c(b):
+    crc = 0xffffffff
+    for byte in b:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+def write(name, b):
+    open(folder + "/" + name, "wb").write(b)
+
+write("short", data[:len(data) // 2])
+write("flipped", data[:9000] + bytes([data[9000] ^ 4]) + data[9001:])
+head = data[:8] + (7).to_bytes(4, "little")
+write("version", head + crc32c(head).to_bytes(4, "little") + data[16:])
+write("text", b"this is no trace at all")
+write("empty", b"")
+END
+lab replay "$dir/short" 2>"$dir/said" >"$dir/found"
+that 'a part of a trace is replayed as far as it goes' grep -q '/short: as recorded: ' "$dir/found"
+that 'and it says so' grep -q 'short: the trace is not whole, since its recording did not end: ' "$dir/said"
+fails 1 resex-lab "/flipped: its block [0-9]+ was changed: get the file again\$" lab replay "$dir/flipped"
+fails 1 resex-lab '/version: it is a trace of version 7, and this resex-lab reads version 1: ' lab replay "$dir/version"
+fails 1 resex-lab '/text: it is no trace: give a file of resex trace-start$' lab replay "$dir/text"
+fails 1 resex-lab '/empty: it is no trace: give a file of resex trace-start$' lab replay "$dir/empty"
+echo "test_trace: $checks checks, $wrong wrong"
+[ "$wrong" -eq 0 ]
