@@ -203,8 +203,10 @@ void tape_observed(struct tape *t)
 	trace_ring_head_fill(t->room, TRACE_TICK, (uint32_t)(t->at - t->room) - TRACE_RING_HEAD);
 }
 
+/* A guest that was not decided on yet has the plan of the former guest of its slot. */
 void tape_accounts(struct sampler *s)
 {
+	static const struct plan_guest none;
 	struct tape *t = s->tape;
 	uint8_t *record = append(t, TRACE_RING_HEAD);
 
@@ -212,7 +214,8 @@ void tape_accounts(struct sampler *s)
 	     i = slot_bit_next(&s->used, i + 1)) {
 		struct tape_account *a = append(t, sizeof(*a));
 
-		*a = (struct tape_account){ i, s->ledger.acc[i], s->plan.guest[i] };
+		*a = (struct tape_account){ i, s->ledger.acc[i],
+					    s->slot[i].fresh ? none : s->plan.guest[i] };
 	}
 	trace_ring_head_fill(record, TRACE_ACCOUNTS, (uint32_t)(t->at - record) - TRACE_RING_HEAD);
 }

@@ -216,7 +216,7 @@ RIG_TEST(no_file__no_directory__no_plug_ins__are_no_policy)
 	assert_int_equal(find(f, "../rogue", NULL), -ENOENT);
 	assert_int_equal(policy_load(&pi, f->ps, "rogue", "", &e), -ENOENT);
 	assert_int_equal(e.exit, RESEX_NO_POLICY);
-	assert_non_null(strstr(e.text, "ioshares, or a plug-in in /tmp/"));
+	assert_non_null(strstr(e.text, "slo, or a plug-in in /tmp/"));
 	assert_int_equal(plugins_open(&none, "/nonexistent/policies"), 0);
 	assert_int_equal(plugins_find(none, "rogue", &f->ops, f->why), -ENOENT);
 	assert_int_equal(plugins_names(none, NULL, 0), -ENOENT);

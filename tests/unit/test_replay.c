@@ -415,7 +415,7 @@ TEST(replay__of_each_truncation__runs_as_far_as_it_goes)
 
 #define I(m) offsetof(struct ios_guest, m), sizeof(((struct ios_guest *)0)->m)
 
-#define S(m) offsetof(struct slo_guest, m), sizeof(((struct slo_guest *)0)->m)
+#define SLO(m) offsetof(struct slo_guest, m), sizeof(((struct slo_guest *)0)->m)
 
 TEST(policy_state__index_or_time_out_of_range__is_not_good)
 {
@@ -438,12 +438,12 @@ TEST(policy_state__index_or_time_out_of_range__is_not_good)
 		{ &policy_ioshares, I(rest_until[255]), 5, 1ull << 62 },
 		{ &policy_ioshares, I(w.start), 5, 1ull << 62 },
 		{ &policy_ioshares, I(w.n), IOS_SAMPLES_MAX, IOS_SAMPLES_MAX + 1 },
-		{ &policy_slo, S(place), 255, 256 },
-		{ &policy_slo, S(wanted.limited), 1, 2 },
-		{ &policy_slo, S(heard), 5, 1ull << 62 },
-		{ &policy_slo, S(refused_until), 5, 1ull << 62 },
-		{ &policy_slo, S(due), 5, 1ull << 62 },
-		{ &policy_slo, S(wait_since), 5, 1ull << 62 },
+		{ &policy_slo, SLO(place), 255, 256 },
+		{ &policy_slo, SLO(wanted.limited), 1, 2 },
+		{ &policy_slo, SLO(heard), 5, 1ull << 62 },
+		{ &policy_slo, SLO(refused_until), 5, 1ull << 62 },
+		{ &policy_slo, SLO(due), 5, 1ull << 62 },
+		{ &policy_slo, SLO(wait_since), 5, 1ull << 62 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

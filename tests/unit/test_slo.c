@@ -343,7 +343,9 @@ SLO_TEST(harm_is_gone__level_rises_at_once_and_caps_are_lifted)
 {
 	over(g, 100, 2);
 	assert_int_equal(level(g, BULK), 9);
-	over(g, 0, 24);
+	over(g, 0, 5); /* at most twice as high in a step */
+	assert_int_equal(level(g, BULK), 18);
+	over(g, 0, 15);
 	assert_int_equal(level(g, BULK), 100);
 	assert_int_equal(REASON(BULK), HOLDS);
 }
@@ -388,6 +390,54 @@ SLO_TEST(other_link__is_left_alone)
 	over(g, 30, 5);
 	assert_int_equal(level(g, OTHER), 100);
 	assert_int_equal(REASON(OTHER), UNHEARD);
+}
+
+SLO_TEST(reporter_of_another_link__does_not_decide)
+{
+	struct policy_guest *r = add_reporter(g, OTHER);
+
+	add_sender(g, OTHER + 1)->link = 1;
+	r->link = 1;
+	say(r, 4, 50000);
+	over(g, 9, 10);
+	assert_int_equal(level(g, BULK), 100);
+	assert_true(level(g, OTHER + 1) < 100);
+}
+
+/* For so many intervals the sender sends in one of `each`. */
+static void bursts(struct rig *g, int each, int n)
+{
+	for (int i = 0; i < n; i++) {
+		guest(g, BULK)->usage.mtus_sent = i % each ? 0 : 811;
+		tick(g, 1);
+	}
+}
+
+/* Intervals from a gross failure to the next one, beside a sender of such bursts. */
+static int time_between(struct rig *g, int each)
+{
+	uint32_t before;
+	int n = 0;
+
+	over(g, 30, 2);
+	say(guest(g, REP), 4, 9010);
+	bursts(g, each, 2 * each + 1);
+	say(guest(g, REP), 4, 800000);
+	for (before = level(g, BULK); level(g, BULK) == before; n++)
+		tick(g, 1);
+	for (before = level(g, BULK), n = 0; n < 100 && level(g, BULK) == before; n++)
+		bursts(g, each, 1);
+	return n;
+}
+
+SLO_TEST(member_that_sends_in_bursts__a_window_has_a_whole_one)
+{
+	assert_in_range(time_between(g, 8), 8, 10);
+}
+
+SLO_TEST(member_that_pauses_for_longer_than_stale__a_window_is_as_long_as_stale)
+{
+	assert_in_range(time_between(g, 30), 20, 23);
 }
 
 /* --- members --- */

@@ -282,14 +282,14 @@ TEST(rows__several_reporters__the_one_farthest_above_its_own_base_counts)
 
 	open_text(s, "{'name':'t'," SLA ",'apps':[{'kind':'server'}]}," SERVER "," BULK("a"), "");
 	for (uint32_t i = 0; i < s->runs; i++) {
-		r[i].mean[0] = i ? 420 : 400;
-		r[i].mean[1] = i ? 220 : 200;
-		r[i].p99[1] = 300;
+		r[i].mean[0] = i ? 440 : 400;
+		r[i].mean[1] = i ? 210 : 200;
+		r[i].p99[0] = 300;
 		r[i].sent[2] = 10;
 	}
 	sweep_rows(s, r, row);
 	assert_float_equal(row[0].over, 0.10, 1e-6);
-	assert_float_equal(row[0].mean, 220, 1e-6);
+	assert_float_equal(row[0].mean, 440, 1e-6);
 	assert_float_equal(row[0].p99, 300, 1e-6);
 	free(r);
 	close_scene(s);
