@@ -52,7 +52,7 @@ static int set_option(struct replay_options *o, int letter, char *value)
 		o->policy = value;
 		return -1;
 	case 's':
-		if (o->sets == SETS_MAX)
+		if (!value || o->sets == SETS_MAX)
 			return lab_refuse("--set is given more than %d times", SETS_MAX);
 		o->set[o->sets++] = value;
 		return -1;

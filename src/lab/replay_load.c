@@ -183,7 +183,7 @@ static bool period_good(const struct period *p)
 
 static bool ledger_good(const struct ledger *l)
 {
-	const int64_t most = 1ll << 60;
+	const int64_t most = 1LL << 60;
 
 	return l->supply.m >= 0 && l->supply.m < most && l->overcommit.m >= 0 &&
 	       l->overcommit.m < most && l->retired.m >= 0 && l->retired.m < most;
@@ -261,7 +261,7 @@ static bool account_good(const struct sampler *s, uint32_t slot)
 
 	return (a->flags & ACCOUNT_ACTIVE) && !(a->flags & ~known) && a->link == g->link &&
 	       a->vcpus >= 1 && a->vcpus <= VCPUS_MAX && a->weight >= 1 && a->weight <= 65535 &&
-	       a->rate.q16 >= RATE_ONE.q16 && a->allocated.m < 1ll << 60 &&
+	       a->rate.q16 >= RATE_ONE.q16 && a->allocated.m < 1LL << 60 &&
 	       a->rem_io < s->ledger.link[a->link].price_den << 16 &&
 	       a->rem_cpu < (uint64_t)CPU_NS_PER_MILLI << 16;
 }

@@ -129,7 +129,7 @@ const char *sweep_open(struct sweep_scene *s, json_t *root, const uint32_t *caps
 	}
 	/* The policy null is SWEEP_FREE. */
 	for (; *policies; policies++)
-		if (strcmp(*policies, "null"))
+		if (strcmp(*policies, "null") != 0)
 			add_run(s, SWEEP_POLICY, 0, *policies);
 	return NULL;
 }
@@ -200,7 +200,7 @@ static json_t *events_of(const json_t *root, bool fixed)
 	json_array_foreach(list_of(root, "events"), i, event) {
 		const char *what = text_of(event, "do");
 
-		if (strcmp(what, "policy") && (!fixed || strcmp(what, "cap")))
+		if (strcmp(what, "policy") != 0 && (!fixed || strcmp(what, "cap") != 0))
 			json_array_append_new(list, json_deep_copy(event));
 	}
 	return list;

@@ -109,9 +109,11 @@ static bool begin_tick(struct sampler *s)
 	struct tape *t = s->tape;
 
 	t->room = t->at = trace_ring_room(&t->ring, TAPE_TICK_BYTES);
-	if (!t->room)
+	if (!t->room) {
 		end_behind(s);
-	return t->room;
+		return false;
+	}
+	return true;
 }
 
 static void end_tick(struct tape *t)
@@ -131,9 +133,11 @@ static void *append(struct tape *t, size_t n)
 /* Also of a recording that ended by itself: its memory is not touched from here on. */
 void tape_change(struct sampler *s, struct tape *t)
 {
-	if (s->tape && begin_tick(s)) {
+	struct tape *was = s->tape;
+
+	if (was && begin_tick(s)) {
 		tape_accounts(s);
-		end_tick(s->tape);
+		end_tick(was);
 	}
 	s->tape = s->tape_taken = t;
 	if (t)

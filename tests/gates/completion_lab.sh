@@ -21,7 +21,7 @@ expect() {
 	exit 1
 }
 
-expect 'figures load reconf replay --help --version' ''
+expect 'figures load reconf replay sweep --help --version' ''
 expect 'figures' f
 expect '--paper --out --duration --seed --jobs --json --help --version' figures 9 ''
 expect 'load' l
@@ -38,7 +38,7 @@ expect '--policy --set --help --version' replay -
 expect 'ioshares' replay -p i
 
 # After an option that takes a value no option is offered.
-for experiment in figures load reconf replay; do
+for experiment in figures load reconf replay sweep; do
 	for option in $("$program" "$experiment" --help | sed -n 's/^  \(-.\), \(--[a-z-]*\) [A-Z].*/\1 \2/p'); do
 		expect '' "$experiment" "$option" --
 	done

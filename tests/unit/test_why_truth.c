@@ -84,7 +84,7 @@ static const struct row rows[] = {
 	  "exempt by its settings", holds_own, NULL, 10, 1000, ALWAYS },
 	{ "freemarket__cap_not_saved__is_said_by_the_daemon", &policy_freemarket, FM_UNCAPPABLE,
 	  "bulk", RUN("'freemarket'", 1000, SERVER("") "," BULK(",'later':true,'cap':70", "")),
-	  "5 lose; 10 create bulk", "not cappable: its cap could not be saved in @:",
+	  "5 block; 10 create bulk", "not cappable: its cap could not be saved in @:",
 	  holds_uncappable, NULL, 10, 1000, SOME },
 	/* ratio */
 	{ "ratio__small_messages__no_cap", &policy_ratio, RATIO_FREE, "bulk",
@@ -102,7 +102,7 @@ static const struct row rows[] = {
 	  RUN("'ratio'", 200, SERVER("") "," BULK(",'exempt':true", "")), NULL,
 	  "exempt by its settings", holds_own, NULL, 10, 200, ALWAYS },
 	{ "ratio__cap_not_saved__is_said_by_the_daemon", &policy_ratio, RATIO_UNCAPPABLE, "bulk",
-	  RUN("'ratio'", 200, SERVER("") "," BULK(",'later':true", "")), "5 lose; 10 create bulk",
+	  RUN("'ratio'", 200, SERVER("") "," BULK(",'later':true", "")), "5 block; 10 create bulk",
 	  "not cappable: its cap could not be saved in @:", holds_uncappable, NULL, 10, 200, SOME },
 	/* slo */
 	{ "slo__promise_is_held_without_caps__is_said", &policy_slo, SLO_HOLDS, "bulk",
@@ -130,7 +130,7 @@ static const struct row rows[] = {
 	  RUN(SLO, 200, SERVER("") "," BULK(",'exempt':true", "")), NULL, "exempt by its settings",
 	  holds_own, NULL, 10, 200, ALWAYS },
 	{ "slo__cap_not_saved__is_said_by_the_daemon", &policy_slo, SLO_UNCAPPABLE, "bulk",
-	  RUN(SLO, 200, SERVER("") "," BULK(",'later':true", "")), "5 lose; 10 create bulk",
+	  RUN(SLO, 200, SERVER("") "," BULK(",'later':true", "")), "5 block; 10 create bulk",
 	  "not cappable: its cap could not be saved in @:", holds_uncappable, NULL, 10, 200, SOME },
 	{ "slo__promised_guest__is_never_capped", &policy_slo, SLO_PROMISED, "server",
 	  RUN(SLO, 3000, PAIR), NULL,
@@ -298,12 +298,12 @@ static const struct row rows[] = {
 	  RUN(IOS, 500, SERVER("") "," BULK(",'exempt':true", "")), NULL, "exempt by its settings",
 	  holds_own, NULL, 10, 500, ALWAYS },
 	{ "ioshares__cap_not_saved__is_said_by_the_daemon", &policy_ioshares, IOS_UNCAPPABLE,
-	  "bulk", RUN(IOS, 500, SERVER("") "," BULK(",'later':true", "")), "5 lose; 10 create bulk",
+	  "bulk", RUN(IOS, 500, SERVER("") "," BULK(",'later':true", "")), "5 block; 10 create bulk",
 	  "not cappable: its cap could not be saved in @:", holds_uncappable, NULL, 10, 500, SOME },
 	/* the daemon */
 	{ "cap_not_saved__its_own_cap_holds", NULL, WHY_UNCAPPABLE, "bulk",
 	  RUN(IOS, 500, SERVER("") "," BULK(",'later':true,'cap':70", "")),
-	  "5 lose; 10 create bulk",
+	  "5 block; 10 create bulk",
 	  "not cappable: its cap could not be saved in @:", holds_uncappable, NULL, 10, 500, SOME },
 	{ "starved_host__accuses_nobody", &policy_null, NULL_FREE, "bulk",
 	  "{'policy':'null','duration':'14000ms','links':[{'name':'ib0','rate':'100Gbit/"

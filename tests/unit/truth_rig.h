@@ -247,7 +247,7 @@ static inline void forge(struct truth *t, int guest)
 /*
  * One act: "pause bulk", "resume", "cap-release bulk", "cap-release bulk undo true", "policy-set
  * null"; "guest-set bulk exempt false"; of the host: "create bulk", "destroy bulk", "late 200",
- * "forge bulk", "lose" (the directory of saved caps). True: it is done.
+ * "forge bulk", "block" (caps are not saved from now on; those that are stay). True: it is done.
  */
 static inline bool act(struct truth *t, struct guests *gs, char w[4][32])
 {
@@ -267,10 +267,8 @@ static inline bool act(struct truth *t, struct guests *gs, char w[4][32])
 		forge(t, g);
 		return true;
 	}
-	if (!strcmp(w[0], "lose")) {
-		tmp_empty(t->dir.path);
-		return !rmdir(t->dir.path);
-	}
+	if (!strcmp(w[0], "block"))
+		return !mkdir(tmp_at(&t->dir, "caps.json.new"), 0700);
 	if (!strcmp(w[0], "policy-set")) {
 		params = params_for(NULL, "policy", w[1]);
 	} else if (!strcmp(w[0], "guest-set")) {
