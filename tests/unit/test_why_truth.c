@@ -298,7 +298,8 @@ static const struct row rows[] = {
 	  RUN(IOS, 500, SERVER("") "," BULK(",'exempt':true", "")), NULL, "exempt by its settings",
 	  holds_own, NULL, 10, 500, ALWAYS },
 	{ "ioshares__cap_not_saved__is_said_by_the_daemon", &policy_ioshares, IOS_UNCAPPABLE,
-	  "bulk", RUN(IOS, 500, SERVER("") "," BULK(",'later':true", "")), "5 block; 10 create bulk",
+	  "bulk", RUN(IOS, 500, SERVER("") "," BULK(",'later':true", "")),
+	  "5 block; 10 create bulk",
 	  "not cappable: its cap could not be saved in @:", holds_uncappable, NULL, 10, 500, SOME },
 	/* the daemon */
 	{ "cap_not_saved__its_own_cap_holds", NULL, WHY_UNCAPPABLE, "bulk",
