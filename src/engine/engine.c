@@ -16,8 +16,7 @@
 
 #include "src/conf/policy.h"
 #include "src/engine/engine_priv.h"
-
-#define POLICY_BUDGET_MAX (5 * NS_PER_MS)
+#include "src/tick/apart.h"
 
 /* --- open ------------------------------------------------------------------ */
 
@@ -149,12 +148,6 @@ static int open_cluster(struct engine *e, struct conf_error *err)
 	return loop_add_cluster(e);
 }
 
-/* Of one call of a plug-in: a quarter of an interval, and less than what ends it at once. */
-static int64_t policy_budget(int64_t interval_ns)
-{
-	return interval_ns / 4 < POLICY_BUDGET_MAX ? interval_ns / 4 : POLICY_BUDGET_MAX;
-}
-
 static int open_sampler(struct engine *e, struct conf_error *err)
 {
 	const struct sampler_conf sc = {
@@ -168,7 +161,7 @@ static int open_sampler(struct engine *e, struct conf_error *err)
 		.snap_ticks = e->c.sim ? 1 : 0, /* a scenario records each tick */
 		.keep_reports = e->c.guide != NULL,
 		/* The same simulated run is the same on a slow machine. */
-		.policy_budget_ns = e->c.sim ? 0 : policy_budget(e->c.conf->interval_ns),
+		.policy_budget_ns = e->c.sim ? 0 : apart_budget(e->c.conf->interval_ns),
 	};
 	struct guest_set *set = guests_first_set(e->guests);
 	int rc = set ? sampler_init(&e->s, &e->ho, &sc, set) : -ENOMEM;

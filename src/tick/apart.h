@@ -18,6 +18,14 @@
 #define APART_HANG_NS (10 * NS_PER_MS)
 #define APART_WAIT_NS (200 * NS_PER_MS)
 
+/* CPU time of one call: a quarter of the interval, and at most half of APART_HANG_NS. */
+static inline int64_t apart_budget(int64_t interval_ns)
+{
+	const int64_t quarter = interval_ns / 4, most = APART_HANG_NS / 2;
+
+	return quarter < most ? quarter : most;
+}
+
 /* decide() of s->set->policy, which is apart. */
 void sampler_decide_apart(struct sampler *s);
 

@@ -4,6 +4,8 @@
 
 #include "tests/fakes/fake_rogue.h"
 #include "tests/unit/sampler_rig.h"
+
+#include "src/tick/apart.h"
 #include "tests/unit/timers.h"
 #include "tests/unit/unit.h"
 
@@ -220,6 +222,21 @@ TEST(caps_beyond_the_bounds__are_clamped)
 	assert_int_equal(cap_of(g, 7), 1);
 	assert_int_equal(cap_of(g, 8), 1);
 	close_rogue(g);
+}
+
+TEST(budget__of_an_interval__is_a_quarter_of_it_and_at_most_5_ms)
+{
+	static const struct {
+		int64_t interval_ns, budget_ns;
+	} row[] = {
+		{ NS_PER_MS / 10, 25000 },	   { NS_PER_MS, 250000 },
+		{ 4 * NS_PER_MS, NS_PER_MS },	   { 20 * NS_PER_MS - 4, 5 * NS_PER_MS - 1 },
+		{ 20 * NS_PER_MS, 5 * NS_PER_MS }, { 20 * NS_PER_MS + 4, 5 * NS_PER_MS },
+		{ NS_PER_S, 5 * NS_PER_MS },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		assert_int_equal(apart_budget(row[i].interval_ns), row[i].budget_ns);
 }
 
 TEST(slow__more_than_ten_of_a_thousand_calls_over_the_budget__is_stopped)
