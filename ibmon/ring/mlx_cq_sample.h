@@ -56,7 +56,7 @@ static inline enum ring_fault mlx_cq_take(const struct mlx_cq_ring *r, const str
 	return RING_OK;
 }
 
-/* Take n entries: the queue pair is told of the newest, which says all of the others. */
+/* Take n entries. Only the newest is passed to the queue pair: it implies the others. */
 static inline void mlx_cq_take_run(const struct mlx_cq_ring *r, uint32_t n, uint32_t qpn,
 				   uint32_t counter)
 {

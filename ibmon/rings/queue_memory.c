@@ -26,7 +26,7 @@ static const struct {
 	int provider;
 } words[] = { { "mlx5", RINGS_MLX5 }, { "mlx4", RINGS_MLX4 }, { "rxe", RINGS_RXE } };
 
-/* 0: there is no such word. */
+/* Returns 0 if the word is not found. */
 static int provider_of(const char *text, int len)
 {
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

@@ -38,7 +38,7 @@ int plugins_find(struct plugins *ps, const char *name, const struct policy_ops *
 
 /*
  * The names of all files NAME.so of the directory, in order. Returns their number, at most max, or
- * -errno of opening the directory. -ENOENT: there is no such directory, which is allowed.
+ * -errno of opening the directory. -ENOENT: the directory does not exist, which is allowed.
  */
 int plugins_names(const struct plugins *ps, char (*name)[FLOW_NAME_MAX], int max);
 

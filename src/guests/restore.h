@@ -71,9 +71,9 @@ int restore_load(struct restore *r, const char *state_dir, const char *hv, struc
 
 /*
  * As restore_load, for this boot of the host: entries of another one are of domains that are gone.
- * Adds what the actor noted (journal.h). A damaged file: its former copy is read instead, if that
- * is good, and 1 is returned, with e filled for the file. removed: there is no file, and the actor
- * has noted caps in this boot: which were the guests' own is not known.
+ * Adds what the actor noted (journal.h). If the file is damaged and its former copy is good, the
+ * copy is read, e says what is wrong with the file, and 1 is returned. removed is set if there is
+ * no file although the actor has noted caps in this boot: the guests' own caps are then not known.
  */
 int restore_open(struct restore *r, const char *state_dir, const char *hv, const char *boot,
 		 int64_t now_s, struct conf_error *e);
