@@ -50,6 +50,11 @@ static void add_held(const struct ring *r, struct ring_totals *t)
 
 	t->wrs += h->wrs;
 	t->seen += h->wrs;
+	if (r->desc.kind == RING_CQ) {
+		t->completions += h->wrs;
+		t->qpn = h->qpn ? h->qpn : t->qpn;
+		return;
+	}
 	t->ops[r->held_kind] += h->wrs;
 	*(r->held_kind == OP_READ ? &t->mtus_recv : &t->mtus_sent) += h->mtus;
 	*(r->held_kind == OP_READ ? &t->bytes_recv : &t->bytes_sent) += h->bytes;
@@ -72,6 +77,10 @@ static void count_completions(struct ring *r, const struct sample *s)
 {
 	struct ring_totals *t = &r->totals;
 
+	if (!(s->flags | s->errors) && r->held.wrs + s->seen <= UINT32_MAX) {
+		r->held.wrs += (uint32_t)s->seen;
+		return;
+	}
 	t->wrs += s->wrs;
 	t->seen += s->seen;
 	t->flags |= s->flags;
@@ -181,7 +190,7 @@ int ring_sample_among(struct ring *r, const struct ring_peers *peers, int64_t el
 		elapsed_ns += r->gap_ns;
 	r->gapped = false;
 	rc = r->ops->sample(&r->desc, &r->mem, r->state, peers, elapsed_ns, out, &fault,
-			    &r->totals.qpn);
+			    r->desc.kind == RING_CQ ? &r->held.qpn : &r->totals.qpn);
 	if (rc) { /* no part of a sample at fault is trusted */
 		clear_sample(out);
 		r->fault = (uint8_t)fault;

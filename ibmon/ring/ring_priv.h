@@ -18,7 +18,10 @@ enum { RING_LINE = 64 };
 struct ring_held {
 	uint64_t bytes;
 	uint32_t wrs;
-	uint32_t mtus;
+	union {
+		uint32_t mtus;
+		uint32_t qpn; /* of a completion queue: that the newest entry named */
+	};
 };
 
 /* A busy ring needs one line of this, and those of its layout's state, which follow: keep it so. */

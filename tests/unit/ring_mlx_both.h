@@ -97,6 +97,7 @@ TEST(completions__before_it_was_mapped__are_not_told)
 TEST(completions__overwritten_while_they_are_read__are_lost)
 {
 	struct rig *x = start();
+	struct ring_totals t;
 
 	complete(x, 0);
 	complete(x, 1);
@@ -105,6 +106,9 @@ TEST(completions__overwritten_while_they_are_read__are_lost)
 	assert_int_equal(look(x, &x->cq), 0);
 	assert_int_equal(x->cq.s.seen, 1);
 	assert_int_equal(x->cq.s.lost, 1);
+	ring_totals(x->cq.r, &t);
+	assert_int_equal(t.lost, 1);
+	assert_int_equal(t.completions, 1);
 	done(x);
 }
 

@@ -340,11 +340,19 @@ TEST(cq__completions__are_counted_and_charge_nothing)
 	assert_int_equal(x->s.mtus_recv, 0);
 	fake_poll(&x->f, 10);
 	for (int i = 0; i < 25; i++)
-		fake_cqe(&x->f, 77, 0, 4000, FAKE_OK);
+		fake_cqe(&x->f, 78, 0, 4000, FAKE_OK);
 	sample(x);
 	ring_totals(x->r, &t);
 	assert_int_equal(t.completions, 35);
-	assert_int_equal(t.qpn, 77);
+	assert_int_equal(t.seen, 35);
+	assert_int_equal(t.qpn, 78);
+	fake_poll(&x->f, 25);
+	fake_cqe(&x->f, 0, 0, 4000, FAKE_REMOTE_ERROR);
+	sample(x);
+	ring_totals(x->r, &t);
+	assert_int_equal(t.completions, 36);
+	assert_int_equal(t.errors, 1);
+	assert_int_equal(t.qpn, 78); /* the last one named none */
 	done(x);
 }
 
