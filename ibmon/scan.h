@@ -59,7 +59,8 @@ struct scan_guest {
 	uint32_t working; /* rings in whose last sample work was found */
 	uint32_t resting; /* rings that are rested */
 	int64_t carry_ns; /* time x rings that no look was spent on yet */
-	/* What the scan of its first ring brings into the cache. */
+	uint32_t to_end;  /* rings from its first one to the last one that is scanned */
+	/* Where what its first burst brings into the cache begins. */
 	struct scan_place quiet, own, work, rest;
 	struct latency_page *latency[GUEST_LATENCIES_MAX];
 	const volatile void *load; /* NULL: none */

@@ -464,12 +464,12 @@ RIG_TEST(scan__guest_ahead__is_twelve_guests_or_56_rings_on)
 	assert_ptr_equal(one[0].ahead, &one[12]);
 	assert_ptr_equal(one[4].ahead, &one[16]);
 	assert_null(one[5].ahead);
-	/* One ring each: the rings ahead are those of other guests. */
-	assert_ptr_equal(one[0].quiet.g, &one[16]);
-	assert_ptr_equal(one[0].own.g, &one[14]);
-	assert_ptr_equal(one[0].work.g, &one[12]);
-	assert_ptr_equal(one[0].rest.g, &one[8]);
-	assert_null(one[1].quiet.g);
+	/* One ring each: the rings ahead are those of other guests. Each 8 rings is a burst. */
+	assert_ptr_equal(one[1].quiet.g, NULL);
+	assert_ptr_equal(one[1].own.g, &one[15]);
+	assert_ptr_equal(one[1].work.g, &one[13]);
+	assert_ptr_equal(one[1].rest.g, &one[9]);
+	assert_int_equal(one[0].to_end, 17);
 	many->rings = 56;
 	scan_before(many, &one[0]);
 	assert_ptr_equal(many->ahead, &one[0]);
