@@ -91,16 +91,6 @@ static uint32_t mlx_cq_walk(const struct mlx_cq_ring *r, uint32_t max, struct ml
 	return n;
 }
 
-static int cq_sample(const struct ring_desc *d, const struct ring_mem *m, void *state,
-		     const struct ring_peers *peers, int64_t elapsed_ns, struct sample *out,
-		     enum ring_fault *fault, uint32_t *qpn)
-{
-	const struct mlx_cq_ring r = { d, m, (struct mlx_cq *)state, peers, out, qpn };
-
-	(void)elapsed_ns;
-	return mlx_cq_sample(&r, fault);
-}
-
 static int cq_open(const struct ring_desc *d, const struct ring_mem *m, void *state)
 {
 	(void)state;
@@ -117,5 +107,5 @@ const struct ring_ops ring_mlx4_cq = {
 	.header_same = mlx_cq_header_same,
 	.quiet = mlx_cq_quiet,
 	.prefetch = mlx_cq_prefetch,
-	.sample = cq_sample,
+	.sample = mlx_cq_sample,
 };

@@ -116,18 +116,21 @@ static inline enum ring_fault mlx_cq_read_new(const struct mlx_cq_ring *r, uint3
 }
 
 /* sample() of struct ring_ops. */
-static inline int mlx_cq_sample(const struct mlx_cq_ring *r, enum ring_fault *fault)
+static int mlx_cq_sample(const struct ring_desc *d, const struct ring_mem *m, void *state,
+			 const struct ring_peers *peers, int64_t elapsed_ns, struct sample *out,
+			 enum ring_fault *fault, uint32_t *qpn)
 {
-	uint32_t raw = ring_db(r->m)[MLX_CQ_DB_POLLED], polled = be32toh(raw);
-	struct sample *out = r->out;
-	struct mlx_cq *q = r->q;
+	const struct mlx_cq_ring r = { d, m, (struct mlx_cq *)state, peers, out, qpn };
+	uint32_t raw = ring_db(m)[MLX_CQ_DB_POLLED], polled = be32toh(raw);
+	struct mlx_cq *q = r.q;
 
+	(void)elapsed_ns;
 	guest_copy_barrier();
 	*fault = polled > MLX_CQ_INDEX_MASK ? RING_FAULT_HEADER : RING_OK;
 	if (!*fault && !q->moved)
-		*fault = mlx_cq_find_begin(r, polled);
+		*fault = mlx_cq_find_begin(&r, polled);
 	if (!*fault)
-		*fault = mlx_cq_read_new(r, polled);
+		*fault = mlx_cq_read_new(&r, polled);
 	if (*fault)
 		return -EBADMSG;
 	q->polled_raw = raw;
