@@ -232,6 +232,9 @@ build=
 seconds=${1:-30}
 [ $# -eq 0 ] || shift
 names=${*:-$(targets | awk -F ' [|] ' '{ print $1 }')}
+for name in $names; do
+	[ -n "$(row "$name" 1)" ] || { echo "fuzz: there is no target $name: see ./dev fuzz --list" >&2; exit 1; }
+done
 mkdir -p "$out/real" "$out/plant" "$out/corpus"
 command -v "$CC" >/dev/null || skip "$CC was not found; on Debian: apt-get install clang"
 command -v llvm-cov >/dev/null || skip "llvm-cov was not found; on Debian: apt-get install llvm"
@@ -243,7 +246,6 @@ python3 "$top/tests/fuzz/seeds.py" "$out/seeds"
 
 wanted=
 for name in $names; do
-	[ -n "$(row "$name" 1)" ] || { echo "fuzz: there is no target $name: see ./dev fuzz --list" >&2; exit 1; }
 	! plant "$name" || wanted="$wanted real/$name plant/$name"
 done
 # shellcheck disable=SC2086
