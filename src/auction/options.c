@@ -6,8 +6,6 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +13,6 @@
 #include "resex/exit.h"
 #include "src/auction/auction.h"
 #include "src/util/cmdline.h"
-#include "src/util/utf8.h"
 
 static const struct cmdline_row rows[] = {
 	{ 'd', "db", "DB", "sqlite:FILE, or a connection string of PostgreSQL" },
@@ -51,43 +48,18 @@ static void print_help(void)
 	puts("\nSee resex-auction(1) and resex_cache(3).");
 }
 
-struct number {
-	char letter;
-	uint64_t min, max;
-	uint64_t *to;
-};
-
-static int wrong(const char *name, const char *value, const char *remedy)
+static int refuse(const char *error)
 {
-	char shown[128];
-
-	utf8_escape(value, shown, sizeof(shown));
-	fprintf(stderr, "resex-auction: --%s %s: %s\n", name, shown, remedy);
+	fprintf(stderr, "resex-auction: %s\n", error);
 	return RESEX_USAGE;
 }
 
-static const char *name_of(int letter)
+static int wrong(const char *name, const char *value, const char *remedy)
 {
-	for (size_t i = 0; i + 1 < ROWS; i++)
-		if (rows[i].letter == letter)
-			return rows[i].name;
-	return "";
-}
+	char error[256];
 
-static int set_number(const struct number *n, const char *value)
-{
-	char remedy[80], *end;
-	uint64_t v;
-
-	errno = 0;
-	v = strtoull(value, &end, 10);
-	if (*value < '0' || *value > '9' || *end || errno || v < n->min || v > n->max) {
-		snprintf(remedy, sizeof(remedy), "give a whole number from %" PRIu64 " to %" PRIu64,
-			 n->min, n->max);
-		return wrong(name_of(n->letter), value, remedy);
-	}
-	*n->to = v;
-	return -1;
+	cmdline_wrong_value(name, value, remedy, error, sizeof(error));
+	return refuse(error);
 }
 
 static int set_work(struct auction_options *o, const char *value)
@@ -149,7 +121,7 @@ static int set_flag(struct auction_options *o, int letter)
 
 static int set_option(struct auction_options *o, int letter, const char *value)
 {
-	const struct number numbers[] = {
+	const struct cmdline_number numbers[] = {
 		{ 't', 1, AUCTION_THREADS_MAX, &o->threads },
 		{ 'u', 1, AUCTION_THREADS_MAX, &o->updaters },
 		{ 'L', 2, AUCTION_THINGS_MAX - 1, &o->list },
@@ -158,10 +130,12 @@ static int set_option(struct auction_options *o, int letter, const char *value)
 		{ 'U', 1, 10000000, &o->users },
 		{ 'G', 1, 100000, &o->categories },
 	};
+	char error[256];
+	int rc = cmdline_set_number(rows, numbers, sizeof(numbers) / sizeof(numbers[0]), letter,
+				    value, error, sizeof(error));
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (numbers[i].letter == letter)
-			return set_number(&numbers[i], value);
+	if (rc)
+		return rc > 0 ? -1 : refuse(error);
 	if (letter == 'w')
 		return set_work(o, value);
 	return strchr("dlcsg", letter) ? set_text(o, letter, value) : set_flag(o, letter);
@@ -223,6 +197,5 @@ int auction_options(struct auction_options *o, int argc, char **argv)
 	}
 	if (letter == CMDLINE_END)
 		return complete(o);
-	fprintf(stderr, "resex-auction: %s\n", error);
-	return RESEX_USAGE;
+	return refuse(error);
 }

@@ -6,8 +6,6 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +14,6 @@
 #include "src/cacheload/trace.h"
 #include "src/core/units.h"
 #include "src/util/cmdline.h"
-#include "src/util/utf8.h"
 
 static const struct cmdline_row rows[] = {
 	{ 'p', "proxy", "ADDRESS:PORT", "readers ask here; may be repeated (the applications)" },
@@ -53,44 +50,18 @@ static void print_help(void)
 	puts("\nSee resex-cacheload(1) and resex-auction(1).");
 }
 
-/* An option with a number: where it goes, and its range. */
-struct number {
-	char letter;
-	uint64_t min, max;
-	uint64_t *to;
-};
-
-static int wrong(const char *name, const char *value, const char *remedy)
+static int refuse(const char *error)
 {
-	char shown[128];
-
-	utf8_escape(value, shown, sizeof(shown));
-	fprintf(stderr, "resex-cacheload: --%s %s: %s\n", name, shown, remedy);
+	fprintf(stderr, "resex-cacheload: %s\n", error);
 	return RESEX_USAGE;
 }
 
-static const char *name_of(int letter)
+static int wrong(const char *name, const char *value, const char *remedy)
 {
-	for (size_t i = 0; i + 1 < ROWS; i++)
-		if (rows[i].letter == letter)
-			return rows[i].name;
-	return "";
-}
+	char error[256];
 
-static int set_number(const struct number *n, const char *value)
-{
-	char remedy[80], *end;
-	uint64_t v;
-
-	errno = 0;
-	v = strtoull(value, &end, 10);
-	if (*value < '0' || *value > '9' || *end || errno || v < n->min || v > n->max) {
-		snprintf(remedy, sizeof(remedy), "give a whole number from %" PRIu64 " to %" PRIu64,
-			 n->min, n->max);
-		return wrong(name_of(n->letter), value, remedy);
-	}
-	*n->to = v;
-	return -1;
+	cmdline_wrong_value(name, value, remedy, error, sizeof(error));
+	return refuse(error);
 }
 
 static int set_alpha(struct load_options *o, const char *value)
@@ -125,7 +96,7 @@ struct parse {
 static int set_option(struct parse *p, int letter, const char *value)
 {
 	struct load_options *o = p->o;
-	const struct number numbers[] = {
+	const struct cmdline_number numbers[] = {
 		{ 'r', 1, LOAD_CONNECTIONS_MAX / 2, &o->readers },
 		{ 'u', 0, LOAD_CONNECTIONS_MAX / 2, &o->updaters },
 		{ 't', 1, TRACE_TRACES, &o->trace },
@@ -138,10 +109,12 @@ static int set_option(struct parse *p, int letter, const char *value)
 		{ 'W', 1, 3600, &p->update_timeout_s },
 		{ 'S', 0, INT64_MAX, &o->seed },
 	};
+	char error[256];
+	int rc = cmdline_set_number(rows, numbers, sizeof(numbers) / sizeof(numbers[0]), letter,
+				    value, error, sizeof(error));
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (numbers[i].letter == letter)
-			return set_number(&numbers[i], value);
+	if (rc)
+		return rc > 0 ? -1 : refuse(error);
 	switch (letter) {
 	case 'p':
 		return add_target(o->proxy, &o->proxies, "proxy", value);
@@ -233,6 +206,5 @@ int load_options(struct load_options *o, int argc, char **argv)
 	}
 	if (letter == CMDLINE_END)
 		return complete(&p);
-	fprintf(stderr, "resex-cacheload: %s\n", error);
-	return RESEX_USAGE;
+	return refuse(error);
 }

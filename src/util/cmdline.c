@@ -2,7 +2,10 @@
 /* cmdline: getopt_long(3), and sentences for what it refuses. See cmdline.h. */
 #include "src/util/cmdline.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/util/utf8.h"
@@ -128,4 +131,42 @@ int cmdline_next(const struct cmdline *c, char *error, size_t size)
 void cmdline_unexpected(const struct cmdline *c, const char *word, char *error, size_t size)
 {
 	wrong_word(c, "unexpected argument \"", word, "\"", error, size);
+}
+
+void cmdline_wrong_value(const char *name, const char *value, const char *remedy, char *error,
+			 size_t size)
+{
+	char shown[SHOWN_MAX];
+
+	utf8_escape(value, shown, sizeof(shown));
+	snprintf(error, size, "--%s %s: %s", name, shown, remedy);
+}
+
+static int set_number(const struct cmdline_number *k, const char *name, const char *value,
+		      char *error, size_t size)
+{
+	char remedy[80], *end;
+	uint64_t v = strtoull(value, &end, 10);
+
+	if (*value >= '0' && *value <= '9' && !*end && v >= k->min && v <= k->max) {
+		*k->to = v;
+		return 1;
+	}
+	snprintf(remedy, sizeof(remedy), "give a whole number from %" PRIu64 " to %" PRIu64, k->min,
+		 k->max);
+	cmdline_wrong_value(name, value, remedy, error, size);
+	return -EINVAL;
+}
+
+int cmdline_set_number(const struct cmdline_row *rows, const struct cmdline_number *numbers,
+		       size_t n, int letter, const char *value, char *error, size_t size)
+{
+	for (; n--; numbers++) {
+		if (numbers->letter != letter)
+			continue;
+		while (rows->letter != letter)
+			rows++;
+		return set_number(numbers, rows->name, value, error, size);
+	}
+	return 0;
 }

@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { CMDLINE_OPTIONS_MAX = 64 };
 
@@ -44,6 +45,23 @@ enum { CMDLINE_END = -1, CMDLINE_WRONG = -2 };
  * known or not the only one of that beginning, or has a value too many, too few, or an empty one.
  */
 int cmdline_next(const struct cmdline *c, char *error, size_t size);
+/* The sentence "--NAME VALUE: REMEDY" for a value that the option does not take. */
+void cmdline_wrong_value(const char *name, const char *value, const char *remedy, char *error,
+			 size_t size);
+
+/* An option that takes a whole number from min to max, below UINT64_MAX, and where it goes. */
+struct cmdline_number {
+	char letter;
+	uint64_t min, max;
+	uint64_t *to;
+};
+
+/*
+ * Set the one of n numbers that has this letter. 1: it is set; 0: none has this letter; -EINVAL,
+ * with a sentence in error: the value is not a whole number of its range.
+ */
+int cmdline_set_number(const struct cmdline_row *rows, const struct cmdline_number *numbers,
+		       size_t n, int letter, const char *value, char *error, size_t size);
 /* The sentence for a word that is not an option where none is expected. */
 void cmdline_unexpected(const struct cmdline *c, const char *word, char *error, size_t size);
 

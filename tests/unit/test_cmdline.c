@@ -2,6 +2,7 @@
 /* cmdline: each form of an option, and the sentence for each that is refused. */
 #include "src/util/cmdline.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,4 +100,38 @@ TEST(unexpected__names_the_word_as_a_terminal_may_have_it)
 
 	cmdline_unexpected(&c, "a\x1b[2J", error, sizeof(error));
 	assert_string_equal(error, "unexpected argument \"a\\x1b[2J\": see prog --help");
+}
+
+TEST(number__in_its_range__is_set__others_are_refused_with_it)
+{
+	static const struct cmdline_row rows[] = {
+		{ 'j', "json", NULL, "" },
+		{ 'n', "count", "N", "" },
+		{ .name = NULL },
+	};
+	static const char *const wrong[] = { "2",  "10",  "-3",
+					     "+3", " 3",  "3x",
+					     "",   "0x3", "99999999999999999999" };
+	uint64_t to = 0;
+	const struct cmdline_number number = { 'n', 3, 9, &to };
+	char error[128], want[128];
+
+	for (uint64_t v = 3; v <= 9; v += 6) {
+		snprintf(want, sizeof(want), "%d", (int)v);
+		assert_int_equal(
+			cmdline_set_number(rows, &number, 1, 'n', want, error, sizeof(error)), 1);
+		assert_int_equal(to, v);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(
+			cmdline_set_number(rows, &number, 1, 'n', wrong[i], error, sizeof(error)),
+			-EINVAL);
+		snprintf(want, sizeof(want), "--count %s: give a whole number from 3 to 9",
+			 wrong[i]);
+		assert_string_equal(error, want);
+	}
+	assert_int_equal(to, 9);
+	assert_int_equal(cmdline_set_number(rows, &number, 1, 'j', "5", error, sizeof(error)), 0);
+	cmdline_wrong_value("x", "\x1b[2J", "give it", error, sizeof(error));
+	assert_string_equal(error, "--x \\x1b[2J: give it");
 }
