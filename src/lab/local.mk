@@ -57,6 +57,7 @@ resex_lab_SOURCES = \
 	src/lab/reconf_options.c \
 	src/lab/reconf_show.c \
 	src/lab/replay_cmd.c src/lab/replay_cmd.h \
+	src/lab/replay_show.c src/lab/replay_show.h \
 	src/lab/sweep_cmd.c src/lab/sweep_cmd.h \
 	src/lab/sweep_file.c
 resex_lab_LDADD = $(RESEXD_LIBS) -lm
