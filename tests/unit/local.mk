@@ -169,7 +169,7 @@ UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sa
 	tests/unit/test_guests_caps tests/unit/test_own tests/unit/test_control_proto tests/unit/test_control_cmds \
 	tests/unit/test_control_set tests/unit/test_control_cluster tests/unit/test_control_reconf tests/unit/test_guests_conf tests/unit/test_guests_cross \
 	tests/unit/test_apart tests/unit/test_guard tests/unit/test_plugin tests/unit/test_stopped \
-	tests/unit/test_control tests/unit/test_engine tests/unit/test_replay tests/unit/test_trace_file
+	tests/unit/test_control tests/unit/test_engine tests/unit/test_replay tests/unit/test_tape tests/unit/test_trace_file
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
 tests_unit_test_handover_SOURCES = tests/unit/test_handover.c tests/unit/prop.h
@@ -178,6 +178,8 @@ SAMPLER_RIG = tests/unit/sampler_rig.h tests/unit/prop.h tests/fakes/fake_host.c
 SAMPLER_LIBS = $(DAEMON_LIBS) libibmon.a libpolicies.a libutil.a libcore.a $(UNIT_LIBS)
 tests_unit_test_replay_SOURCES = tests/unit/test_replay.c $(SAMPLER_RIG)
 tests_unit_test_replay_LDADD = $(SAMPLER_LIBS) $(ISAL_LIBS) $(JANSSON_LIBS)
+tests_unit_test_tape_SOURCES = tests/unit/test_tape.c tests/unit/prop.h
+tests_unit_test_tape_LDADD = $(SAMPLER_LIBS) $(ISAL_LIBS)
 tests_unit_test_trace_file_SOURCES = tests/unit/test_trace_file.c
 tests_unit_test_trace_file_LDADD = libtick.a libutil.a libcore.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_sampler_SOURCES = tests/unit/test_sampler.c $(SAMPLER_RIG)

@@ -186,6 +186,8 @@ static void work(struct prop *p, struct sampler_rig *g)
 		sc->report = (struct report){ 0 };
 		if (d && !prop_one_in(p, 3))
 			d->dom.cpu_ns += prop_range(p, 0, MS);
+		if (d && prop_one_in(p, 300)) /* many seconds more, or less */
+			d->dom.cpu_ns ^= 1ull << prop_range(p, 20, 40);
 		if (d && prop_one_in(p, 300))
 			d->dom.flags ^= prop_one_in(p, 2) ? HV_DOM_DYING : HV_DOM_PAUSED;
 		if (d)
@@ -393,6 +395,12 @@ TEST(replay__of_one_nanosecond_of_cpu_time_more__is_not_as_recorded)
 	assert_non_null(g);
 	rig_open_with(g, &policy_freemarket);
 	rig_settled(g, 0, 1);
+	/* It owes CPU time when the recording begins. */
+	for (int i = 0; i < 25; i++) {
+		fake_dom(&g->host, 1)->dom.cpu_ns += 1000;
+		rig_tick(g, MS);
+	}
+	assert_true(g->s.slot[0].cpu_owed > 0);
 	record_begin(&c, g);
 	for (int i = 0; i < 1500; i++) {
 		fake_dom(&g->host, 1)->dom.cpu_ns += 1000;
@@ -646,11 +654,15 @@ TEST(ring__records_of_any_length__come_out_whole_and_in_order)
 		const uint8_t *from;
 
 		prop_assert(&p, put, to || put - got > 50);
+		/* After all was taken the front is used again. */
+		prop_assert(&p, put, put != got || !to || to < r->at + TRACE_RING_FRONT);
 		if (to) {
+			prop_assert(&p, put, to + trace_ring_size(n) <= r->at + TRACE_RING_BYTES);
 			trace_ring_head_fill(to, TRACE_TICK, n);
 			trace_store32(to + TRACE_RING_HEAD, put++);
 			to[TRACE_RING_HEAD + n - 1] = (uint8_t)n;
 			trace_ring_put(r, trace_ring_size(n));
+			prop_assert(&p, put, r->head - r->tail <= TRACE_RING_BYTES);
 		}
 		if (!prop_one_in(&p, 30))
 			continue;
