@@ -480,11 +480,13 @@ tests_unit_test_daemon_options_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
 endif
 
 if CMOCKA
-UNIT_SCENARIO = tests/unit/test_figures tests/unit/test_scenario tests/unit/test_scenario_run tests/unit/test_sweep tests/unit/test_why_truth
+UNIT_SCENARIO = tests/unit/test_figures tests/unit/test_figures_other tests/unit/test_scenario tests/unit/test_scenario_run tests/unit/test_sweep tests/unit/test_why_truth
 check_PROGRAMS += $(UNIT_SCENARIO)
 TESTS += $(UNIT_SCENARIO)
 tests_unit_test_figures_SOURCES = tests/unit/test_figures.c
 tests_unit_test_figures_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS) -lm
+tests_unit_test_figures_other_SOURCES = tests/unit/test_figures_other.c src/lab/figures_file.c src/lab/figures_other.c src/lab/lab_cmd.c
+tests_unit_test_figures_other_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS) -lm
 tests_unit_test_sweep_SOURCES = tests/unit/test_sweep.c
 tests_unit_test_sweep_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS) -lm
 tests_unit_test_scenario_SOURCES = tests/unit/test_scenario.c tests/unit/examples.h \
