@@ -35,6 +35,30 @@
  * m in each 500 us / cap, 50 ms at cap 1: the part of the time in which the link is busy with it is
  * then m / (50 ms x rate of the link), and so much of its own time on the link a request waits. No
  * cap does better. All caps are lifted then, and the promise does not count for `rest`.
+ *
+ * Quantiles: none is promised, since no policy can see one. struct report has a number, sums and a
+ * sum of squares; the histogram behind the p99 of `resex list` stays in the sampler, and cannot
+ * be had from these. To promise that a part q of the requests takes at most limit_ns:
+ *
+ *	struct sla	limit_ns, and q in permille; 0: none is promised
+ *	struct report	above: samples beyond limit_ns, counted where they are read. Counts of
+ *			intervals add up to those of a window, as the buckets of a histogram would
+ *	excess		above / (n x (1 - q)) of a window: a request is late when it meets a message
+ *			of a member, so this is about proportional to what members send, and the
+ *			search stays as it is
+ *	bound		above counts at most for the part of the time in which the link is busy with
+ *			others
+ *
+ * Both structs are part of POLICY_ABI, and of traces: each would have a new version.
+ *
+ * A member that sends whenever it runs sends at cap c for c of the time, and at cap 1 for at least
+ * m / (50 ms x rate of the link), as above. That is its duty, and so many requests are late,
+ * whatever the limit. So q is held only if q < 1 - the sum of the duties of all members. At the
+ * lowest cap, min_cap, one member has a duty of 1 %: so q = 99 % has to be refused where it is set
+ * ("at the lowest cap, 1 percent, one neighbour sends for 1 percent of the time, and makes as many
+ * requests late; 99 percent in time leave 1 percent: promise at most 98.9"). A lower q depends on
+ * who the members are: 1 MiB outstanding on 1 GiB/s is a duty of 2 %, and four such members leave
+ * q < 92 %. That is known only at run time, and refused as a mean is.
  */
 #ifndef RESEX_POLICIES_SLO_H
 #define RESEX_POLICIES_SLO_H

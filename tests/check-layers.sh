@@ -166,7 +166,8 @@ src/lab/load*          src/lab/load.h src/lab/load_cmd.h src/lab/lab_cmd.h src/l
 src/lab/reconf_balancer* src/lab/reconf_balancer.h src/load/index.h src/reconf/decide.h src/reconf/move.h resex/load_abi.h @pure
 src/lab/reconf*        src/lab/reconf.h src/lab/reconf_balancer.h src/lab/reconf_cmd.h src/lab/reconf_scene.h src/lab/reconf_forecast.h src/lab/lab_cmd.h src/core/ src/shared/region.h src/sim/web.h src/sim/words.h src/cli/table.h resex/exit.h @libc jansson.h
 src/lab/lab_cmd*       src/lab/lab_cmd.h src/util/cmdline.h resex/exit.h config.h @libc jansson.h
-src/lab/replay_cmd*    src/lab/replay_cmd.h src/lab/replay.h src/lab/lab_cmd.h resex/exit.h config.h @libc
+src/lab/replay_cmd*    src/lab/replay_cmd.h src/lab/replay_show.h src/lab/lab_cmd.h resex/exit.h config.h @libc
+src/lab/replay_show*   src/lab/replay_show.h src/lab/replay.h @libc jansson.h
 src/lab/replay*        src/lab/replay.h policies/state.h src/conf/policy.h src/tick/sampler.h src/hv/hv.h @libc
 src/lab/pool*          src/lab/pool.h src/lab/run.h resex/exit.h @libc jansson.h
 src/lab/sweep_cmd*     src/lab/sweep.h src/lab/sweep_cmd.h src/lab/lab_cmd.h src/lab/pool.h src/lab/scenario.h policies/policies.h src/cli/table.h src/util/conf.h resex/exit.h @libc

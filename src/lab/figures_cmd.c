@@ -240,7 +240,7 @@ static int write_and_print(const struct figures_runs *r, const struct figures_op
 	out.beside = numbers;
 	rc = figures_write(&out);
 	if (rc == RESEX_OK)
-		rc = print(r, o, numbers, figures_png(&out));
+		rc = print(r, o, numbers, figures_draw(out.folder, "figures.gp"));
 	json_decref(numbers);
 	return rc;
 }
@@ -253,11 +253,23 @@ static int other_paper(const struct figures_options *o)
 	char *argv[] = { name,	folder, (char *)o->out.figures,
 			 seeds, seed,	o->out.json ? json : NULL,
 			 NULL };
-	int argc = o->out.json ? 6 : 5;
+	int argc = o->out.json ? 6 : 5, rc;
+	bool drawn;
 
 	snprintf(name, sizeof(name), "%s", o->paper);
 	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)o->seed);
-	return load ? load_cmd(argc, argv) : reconf_cmd(argc, argv);
+	rc = load ? load_cmd(argc, argv) : reconf_cmd(argc, argv);
+	if (rc == RESEX_OK)
+		rc = figures_other(o->out.figures, load ? "figures.gp" : "reconf.gp",
+				   load ? "Figures 4 to 9 of the paper on balancing, simulated"
+					: "Figures of the paper on nodes that move, simulated",
+				   &drawn);
+	if (rc == RESEX_OK && !o->out.json)
+		printf("\n%s/report.html has all %s\n", o->out.figures,
+		       drawn ? "pictures and columns"
+			     : "columns. There are no pictures: gnuplot drew none; on Debian: "
+			       "apt-get install gnuplot-nox");
+	return rc;
 }
 
 static int run_hosts(const struct figures_options *o)

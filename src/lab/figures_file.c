@@ -69,16 +69,16 @@ static int write_script(const struct figures_out *o)
 	return lab_figure_end(f, "figures.gp", RESEX_OK);
 }
 
-bool figures_png(const struct figures_out *o)
+bool figures_draw(const char *folder, const char *script)
 {
 	pid_t pid = fork();
 	int status = -1;
 
 	if (!pid) {
 		/* Its own messages would be of a program that nobody asked for. */
-		if (!freopen("/dev/null", "w", stderr) || chdir(o->folder))
+		if (!freopen("/dev/null", "w", stderr) || chdir(folder))
 			_exit(RESEX_FAILURE);
-		execlp("gnuplot", "gnuplot", "figures.gp", (char *)NULL);
+		execlp("gnuplot", "gnuplot", script, (char *)NULL);
 		_exit(RESEX_FAILURE);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)

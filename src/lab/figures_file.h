@@ -18,7 +18,15 @@ bool figures_wanted(uint32_t wanted, const struct figures_def *d);
 
 /* Write CSV, SVG, figures.gp and report.html. The exit code. */
 int figures_write(const struct figures_out *o);
-/* Draw the PNGs by gnuplot. False: it is not installed, or failed. */
-bool figures_png(const struct figures_out *o);
+/* Run gnuplot on a script in its folder. False: it is not installed, or failed. */
+bool figures_draw(const char *folder, const char *script);
+
+/* --- figures_other.c --- */
+
+/*
+ * Of another experiment, which left columns (NAME.dat) and a script of gnuplot in the folder: a CSV
+ * of each, the pictures, and a page that has all. *drawn: gnuplot did. The exit code.
+ */
+int figures_other(const char *folder, const char *script, const char *title, bool *drawn);
 
 #endif

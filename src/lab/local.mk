@@ -44,6 +44,7 @@ resex_lab_SOURCES = \
 	src/cli/quantity.c src/cli/quantity.h src/cli/table.c src/cli/table.h \
 	src/lab/figures_cmd.c src/lab/figures_cmd.h \
 	src/lab/figures_file.c src/lab/figures_file.h \
+	src/lab/figures_other.c \
 	src/lab/lab_cmd.c src/lab/lab_cmd.h \
 	src/lab/load_cmd.c src/lab/load_cmd.h \
 	src/lab/load_figures.c \
@@ -57,6 +58,7 @@ resex_lab_SOURCES = \
 	src/lab/reconf_options.c \
 	src/lab/reconf_show.c \
 	src/lab/replay_cmd.c src/lab/replay_cmd.h \
+	src/lab/replay_show.c src/lab/replay_show.h \
 	src/lab/sweep_cmd.c src/lab/sweep_cmd.h \
 	src/lab/sweep_file.c
 resex_lab_LDADD = $(RESEXD_LIBS) -lm

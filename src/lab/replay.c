@@ -164,14 +164,15 @@ static void answer_all(struct replay *r)
 static void run_tick(struct replay *r)
 {
 	struct mono before = r->s.period.last;
+	uint64_t epoch = r->s.period.epoch;
 	struct event ev;
 
 	if (r->set_new)
 		atomic_store(&r->ho.next, r->set_new);
 	tick(&r->s, r->now);
-	if (r->set_new) {
+	if (r->set_new)
 		replay_take_set(r);
-	}
+	r->epochs += r->s.period.epoch - epoch;
 	if (r->other)
 		answer_all(r);
 	while (event_get(&r->ho, &ev))
@@ -301,8 +302,9 @@ int replay_tick(struct replay *r, char why[REPLAY_TEXT])
 	} while (!rc);
 	if (rc == -EBADMSG && !why[0])
 		snprintf(why, REPLAY_TEXT,
-			 "its record %s after tick %llu is not one that resexd writes", names[kind],
-			 (unsigned long long)r->ticks);
+			 "its record %s after tick %llu is not one that resexd writes: get the "
+			 "file again",
+			 names[kind], (unsigned long long)r->ticks);
 	else if (rc == -ENOMEM)
 		snprintf(why, REPLAY_TEXT, "there is no memory for a replay: free some");
 	return rc;

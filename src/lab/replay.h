@@ -36,6 +36,15 @@ struct replay_guest {
 	struct spending spent;
 };
 
+/* Where the first difference is. */
+struct replay_place {
+	const char *record; /* "decision", "account" or "input" */
+	const char *in;	    /* which has the record or the guest: "both", "trace" or "replay" */
+	uint32_t domid;	    /* 0: of no guest */
+	const char *member; /* NULL: of none */
+	int64_t theirs, mine;
+};
+
 struct replay_file {
 	FILE *f;
 	uint32_t number;      /* of the next block */
@@ -54,10 +63,11 @@ struct replay {
 	struct tape_script script;
 	struct policy_inst *policy, *policy_new; /* of the set in use; of the next */
 	struct guest_set *set, *set_new;
-	bool has_conf, began; /* CONF was read; START was */
-	bool over;	      /* the last accounts were read: no tick follows */
-	uint32_t slots;	      /* SLOT records that are missing yet */
-	uint64_t ticks;
+	bool has_conf, began;	/* CONF was read; START was */
+	bool over;		/* the last accounts were read: no tick follows */
+	uint32_t slots;		/* SLOT records that are missing yet */
+	uint64_t ticks, epochs; /* epochs that ended */
+	struct replay_place place;
 	struct mono now, first;
 	struct replay_guest guest[FLOW_GUESTS_MAX];
 
@@ -106,8 +116,8 @@ bool replay_load_tick(struct replay *r, struct trace_in *in);
 
 /* --- replay_diff.c ---------------------------------------------------------------------- */
 
-/* What differs in two records that are not the same; NULL: there is none. */
-void replay_difference(const struct replay *r, const uint8_t *theirs, const uint8_t *mine,
+/* What differs in two records that are not the same; NULL: there is none. It is r->place, too. */
+void replay_difference(struct replay *r, const uint8_t *theirs, const uint8_t *mine,
 		       char why[REPLAY_TEXT]);
 
 #endif

@@ -15,7 +15,7 @@
 
 #include "resex/exit.h"
 #include "src/lab/lab_cmd.h"
-#include "src/lab/replay.h"
+#include "src/lab/replay_show.h"
 
 enum {
 	SETS_MAX = 64,
@@ -25,6 +25,7 @@ enum {
 
 struct replay_options {
 	const char *file, *policy;
+	bool json;
 	uint32_t sets;
 	char *set[SETS_MAX]; /* NAME=VALUE */
 };
@@ -32,6 +33,7 @@ struct replay_options {
 static const struct cmdline_row rows[] = {
 	{ 'p', "policy", "POLICY", "replay under this policy instead, from its beginning" },
 	{ 's', "set", "NAME=VALUE", "and with this parameter (again for more)" },
+	{ 'j', "json", NULL, "print one JSON object" },
 	{ 'h', "help", NULL, "print this" },
 	{ 'V', "version", NULL, "print the version" },
 	{ 0 },
@@ -53,8 +55,13 @@ static int set_option(struct replay_options *o, int letter, char *value)
 		return -1;
 	case 's':
 		if (!value || o->sets == SETS_MAX)
-			return lab_refuse("--set is given more than %d times", SETS_MAX);
+			return lab_refuse(
+				"--set is given more than %d times: give each parameter once",
+				SETS_MAX);
 		o->set[o->sets++] = value;
+		return -1;
+	case 'j':
+		o->json = true;
 		return -1;
 	case 'h':
 		print_help();
@@ -123,6 +130,15 @@ static int set_param(struct policy_inst *pi, char *word)
 	return RESEX_OK;
 }
 
+/* Told without the trace, so that it is told beside what is wrong with that. */
+static bool policy_is_known(const struct replay_options *o)
+{
+	if (!o->policy || policy_find(o->policy))
+		return true;
+	lab_refuse("--policy %s: there is no such policy: see resex policy-list", o->policy);
+	return false;
+}
+
 /* was: the policy of the recording. */
 static int make_other(const struct replay_options *o, const struct policy_inst *was,
 		      struct policy_inst **pi)
@@ -131,11 +147,6 @@ static int make_other(const struct replay_options *o, const struct policy_inst *
 	struct conf_error e;
 	int rc = RESEX_OK;
 
-	if (!ops) {
-		lab_refuse("--policy %s: there is no such policy: see resex policy-list",
-			   o->policy);
-		return RESEX_NO_POLICY;
-	}
 	if (policy_new(pi, ops, false)) {
 		lab_refuse("there is no memory for a policy: free some");
 		return RESEX_FAILURE;
@@ -170,96 +181,18 @@ static void say_whole(const struct replay_options *o, const struct replay *r)
 			o->file);
 }
 
-static double since(const struct replay *r, struct mono t)
+static int show(const struct replay_options *o, const struct replay_result *res)
 {
-	return (double)mono_sub(t, r->first) / 1e9;
-}
+	json_t *all;
 
-static double seconds(const struct replay *r)
-{
-	return since(r, r->now);
-}
-
-static const char *cap_text(struct cap c, char text[16])
-{
-	snprintf(text, 16, c.limited ? "%u" : "none", cap_to_percent(c));
-	return text;
-}
-
-static void print_guest(const struct replay_guest *g, const char *policy)
-{
-	char cap[16], lowest[16] = "none";
-
-	if (g->lowest)
-		snprintf(lowest, sizeof(lowest), "%u", g->lowest);
-	printf("%6u  %-12s %10.3f %10.3f %6s %6s %8llu %14lld %14lld\n", g->domid, policy,
-	       (double)g->ns / 1e9, (double)g->capped_ns / 1e9, cap_text(g->cap, cap), lowest,
-	       (unsigned long long)g->caps, (long long)(g->spent.spent.m / RESO_MILLI),
-	       (long long)(g->spent.overdraft.m / RESO_MILLI));
-}
-
-/* Since when, and for how long, caps in force were not the same. */
-struct apart {
-	struct mono first; /* of any guest; with some */
-	bool some;
-	struct {
-		uint64_t created; /* of the guest that has the slot */
-		int64_t ns;
-		struct mono first;
-	} of[FLOW_GUESTS_MAX];
-};
-
-static void note_apart(const struct replay *was, const struct replay *is, int64_t ns,
-		       struct apart *apart)
-{
-	for (uint32_t i = slot_bit_next(&was->s.used, 0); i < FLOW_GUESTS_MAX;
-	     i = slot_bit_next(&was->s.used, i + 1)) {
-		const uint64_t created = was->guest[i].created;
-
-		if (apart->of[i].created != created) {
-			apart->of[i].created = created;
-			apart->of[i].ns = 0;
-		}
-		if (cap_equal(was->s.slot[i].applied, is->s.slot[i].applied))
-			continue;
-		if (!apart->some)
-			apart->first = is->now;
-		if (!apart->of[i].ns)
-			apart->of[i].first = is->now;
-		apart->some = true;
-		apart->of[i].ns += ns;
+	if (!o->json) {
+		replay_show_text(res);
+		return RESEX_OK;
 	}
-}
-
-static void print_apart(const struct replay *was, const struct apart *apart)
-{
-	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (apart->of[i].ns)
-			printf("domain %u may have behaved otherwise from %.3f s on: its cap was "
-			       "another one for %.3f s.\n",
-			       was->guest[i].domid, since(was, apart->of[i].first),
-			       (double)apart->of[i].ns / 1e9);
-	if (apart->some)
-		printf("A trace does not say what guests do under other caps: the figures go by "
-		       "what they did under\nthe recorded ones. So they are certain up to %.3f s "
-		       "alone.\n",
-		       since(was, apart->first));
-	else
-		puts("No guest had another cap at any time: each would have done what it did.");
-}
-
-static void print_both(const struct replay *was, const struct replay *is, const struct apart *apart)
-{
-	printf("%6s  %-12s %10s %10s %6s %6s %8s %14s %14s\n", "DOMAIN", "POLICY", "SECONDS",
-	       "CAPPED-S", "CAP", "LOWEST", "CAPS", "SPENT", "OVERDRAFT");
-	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
-		if (!was->guest[i].created)
-			continue;
-		print_guest(&was->guest[i], "as recorded");
-		print_guest(&is->guest[i], is->other->ops->name);
-	}
-	puts("");
-	print_apart(was, apart);
+	all = replay_show_json(res);
+	if (all)
+		lab_print_json(all);
+	return lab_printed(all);
 }
 
 static int next_tick(struct replay *r, char why[REPLAY_TEXT])
@@ -273,6 +206,22 @@ static int next_tick(struct replay *r, char why[REPLAY_TEXT])
 }
 
 /* --- runs --------------------------------------------------------------------------------- */
+
+/* The replays ended with rc, and with why unless it is 0. The exit code. */
+static int finish(const struct replay_options *o, const struct replay *was, const struct replay *is,
+		  const struct replay_apart *apart, int rc, const char *why)
+{
+	const struct replay_result res = { o->file, was, is, apart, rc ? why : NULL };
+	int shown;
+
+	if (rc && rc != -ECANCELED)
+		return refused(o, why);
+	shown = show(o, &res);
+	if (rc || shown != RESEX_OK)
+		return RESEX_FAILURE;
+	say_whole(o, was);
+	return RESEX_OK;
+}
 
 static int compare_one(const struct replay_options *o, FILE *f)
 {
@@ -289,24 +238,15 @@ static int compare_one(const struct replay_options *o, FILE *f)
 		rc = -ENODATA;
 		snprintf(why, sizeof(why), "it has no tick: record for longer");
 	}
-	if (rc == -ECANCELED)
-		printf("%s: not as recorded: %s\n", o->file, why);
-	else if (rc)
-		refused(o, why);
-	else
-		printf("%s: as recorded: %llu ticks, %.3f s, policy %s: each decision and each "
-		       "balance is the same\n",
-		       o->file, (unsigned long long)r->ticks, seconds(r), r->policy->ops->name);
-	if (!rc)
-		say_whole(o, r);
+	rc = finish(o, r, NULL, NULL, rc, why);
 	replay_close(r);
-	return rc ? RESEX_FAILURE : RESEX_OK;
+	return rc;
 }
 
 /* Both step by step. */
 static int run_both(const struct replay_options *o, struct replay *was, struct replay *is)
 {
-	struct apart apart = { .some = false };
+	struct replay_apart apart = { .some = false };
 	char why[REPLAY_TEXT];
 	int rc;
 
@@ -319,20 +259,9 @@ static int run_both(const struct replay_options *o, struct replay *was, struct r
 		rc = next_tick(is, why);
 		if (rc <= 0)
 			break;
-		note_apart(was, is, was->ticks > 1 ? mono_sub(was->now, before) : 0, &apart);
+		replay_note_apart(was, is, was->ticks > 1 ? mono_sub(was->now, before) : 0, &apart);
 	}
-	if (rc == -ECANCELED)
-		printf("%s: not as recorded: %s\n", o->file, why);
-	else if (rc)
-		refused(o, why);
-	if (rc)
-		return RESEX_FAILURE;
-	printf("%s: %llu ticks, %.3f s: policy %s as recorded, beside policy %s\n\n", o->file,
-	       (unsigned long long)was->ticks, seconds(was), was->policy->ops->name,
-	       is->other->ops->name);
-	print_both(was, is, &apart);
-	say_whole(o, was);
-	return RESEX_OK;
+	return finish(o, was, is, &apart, rc, why);
 }
 
 /* The policy that the recording began with says which parameters are not given. */
@@ -341,15 +270,16 @@ static int compare_both(const struct replay_options *o, FILE *f)
 	FILE *again = fopen(o->file, "re");
 	struct replay *was = NULL, *is = NULL;
 	struct policy_inst *other = NULL;
-	char why[REPLAY_TEXT] = "it was moved away";
+	char why[REPLAY_TEXT] = "it was moved away: give its new path";
 	int rc = again ? replay_open(&was, f, NULL, why) : -ENOENT;
 
-	if (!rc && next_tick(was, why) <= 0) {
-		rc = -EBADMSG;
-		if (!why[0])
-			snprintf(why, sizeof(why), "it has no tick: record for longer");
+	if (!rc)
+		rc = next_tick(was, why);
+	if (!rc) {
+		rc = -ENODATA;
+		snprintf(why, sizeof(why), "it has no tick: record for longer");
 	}
-	rc = rc ? refused(o, why) : make_other(o, was->policy, &other);
+	rc = rc < 0 ? finish(o, was, NULL, NULL, rc, why) : make_other(o, was->policy, &other);
 	if (rc == RESEX_OK && replay_open(&is, again, other, why))
 		rc = refused(o, why);
 	if (rc == RESEX_OK && next_tick(is, why) <= 0)
@@ -363,16 +293,34 @@ static int compare_both(const struct replay_options *o, FILE *f)
 	return rc;
 }
 
+/* The policy is not known: say also what is wrong with the file. */
+static int check_head(const struct replay_options *o, FILE *f)
+{
+	char why[REPLAY_TEXT];
+	struct replay *r;
+
+	if (replay_open(&r, f, NULL, why))
+		refused(o, why);
+	else
+		replay_close(r);
+	return RESEX_NO_POLICY;
+}
+
+/* What is wrong with the name of the policy and with the file is said; the first one counts. */
 static int replay(const struct replay_options *o)
 {
+	const bool known = policy_is_known(o);
 	FILE *f = fopen(o->file, "re");
 	int rc;
 
 	if (!f) {
 		lab_refuse("%s: %s: give a file of resex trace-start", o->file, strerror(errno));
-		return RESEX_FAILURE;
+		return known ? RESEX_FAILURE : RESEX_NO_POLICY;
 	}
-	rc = o->policy || o->sets ? compare_both(o, f) : compare_one(o, f);
+	if (!known)
+		rc = check_head(o, f);
+	else
+		rc = o->policy || o->sets ? compare_both(o, f) : compare_one(o, f);
 	fclose(f);
 	if (fflush(stdout) || ferror(stdout)) {
 		perror("resex-lab: output");
@@ -405,5 +353,7 @@ int replay_cmd(int argc, char **argv)
 			return RESEX_FAILURE;
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	return refused(&o, "its policy has a state that no resexd writes: the replay was ended");
+	return refused(&o,
+		       "its policy has a state that no resexd writes, and the replay was ended: "
+		       "get the file again");
 }

@@ -50,34 +50,42 @@ static uint32_t domid_of(const struct replay *r, uint64_t slot)
 }
 
 /* The first guest, and member, that differ. */
-static void say_member(const struct replay *r, const uint8_t *theirs, const uint8_t *mine,
+static void say_member(struct replay *r, const uint8_t *theirs, const uint8_t *mine,
 		       const char *const *name, char *text, size_t size)
 {
 	struct trace_in a = payload_of(theirs), b = payload_of(mine);
+	struct replay_place *at = &r->place;
 
 	while (!a.bad && !b.bad) {
 		uint64_t x = trace_get(&a, FLOW_GUESTS_MAX), y = trace_get(&b, FLOW_GUESTS_MAX);
 
 		if (x != y || !x) {
-			snprintf(text, size, "of domain %u in one of them only",
-				 domid_of(r, (x && (!y || x < y) ? x : y) - 1));
+			const bool trace = x && (!y || x < y);
+
+			at->in = trace ? "trace" : "replay";
+			at->domid = domid_of(r, (trace ? x : y) - 1);
+			snprintf(text, size, "of domain %u only in the %s", at->domid, at->in);
 			return;
 		}
+		at->domid = domid_of(r, x - 1);
 		for (uint32_t i = 0; name[i]; i++) {
 			uint64_t v = trace_get(&a, UINT64_MAX), w = trace_get(&b, UINT64_MAX);
 
 			if (v == w)
 				continue;
+			at->member = name[i];
+			at->theirs = (int64_t)v;
+			at->mine = (int64_t)w;
 			snprintf(text, size,
-				 "of domain %u, %s: the trace has %lld, the replay %lld",
-				 domid_of(r, x - 1), name[i], (long long)v, (long long)w);
+				 "of domain %u, %s: the trace has %lld, the replay %lld", at->domid,
+				 name[i], (long long)v, (long long)w);
 			return;
 		}
 	}
 	snprintf(text, size, "of the length of the record");
 }
 
-void replay_difference(const struct replay *r, const uint8_t *theirs, const uint8_t *mine,
+void replay_difference(struct replay *r, const uint8_t *theirs, const uint8_t *mine,
 		       char why[REPLAY_TEXT])
 {
 	static const char *const what[TRACE_KINDS] = {
@@ -86,20 +94,21 @@ void replay_difference(const struct replay *r, const uint8_t *theirs, const uint
 	enum trace_kind is = theirs ? theirs[0] : 0, was = mine ? mine[0] : 0;
 	char text[REPLAY_TEXT / 2] = "";
 
-	if (is == was && is == TRACE_DECIDED)
+	r->place = (struct replay_place){ .record = what[is]	? what[is]
+						    : what[was] ? what[was]
+								: "input",
+					  .in = "both" };
+	if (is == was && is == TRACE_DECIDED) {
 		say_member(r, theirs, mine, decided, text, sizeof(text));
-	else if (is == was && is == TRACE_ACCOUNTS)
+	} else if (is == was && is == TRACE_ACCOUNTS) {
 		say_member(r, theirs, mine, accounts, text, sizeof(text));
-	else if (what[is] && !what[was])
-		snprintf(text, sizeof(text), "only in the trace");
-	else if (what[was] && !what[is])
-		snprintf(text, sizeof(text), "only in the replay");
-	else
-		snprintf(text, sizeof(text), "in an input (kinds %d and %d)", is, was);
+	} else if (!what[is] == !what[was]) {
+		snprintf(text, sizeof(text), "of kinds %d in the trace, %d in the replay", is, was);
+	} else {
+		r->place.in = what[is] ? "trace" : "replay";
+		snprintf(text, sizeof(text), "only in the %s", r->place.in);
+	}
 	snprintf(why, REPLAY_TEXT, "tick %llu, %.3f s after the first: another %s, %s",
 		 (unsigned long long)r->ticks, (double)mono_sub(r->now, r->first) / 1e9,
-		 what[is]    ? what[is]
-		 : what[was] ? what[was]
-			     : "record",
-		 text);
+		 r->place.record, text);
 }

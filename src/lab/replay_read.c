@@ -61,6 +61,8 @@ int replay_next(struct replay_file *f, enum trace_kind *kind, struct trace_in *p
 	}
 	rc = trace_next(&f->left, kind, payload);
 	if (rc < 0)
-		snprintf(why, REPLAY_TEXT, "its block %u has a record that is none", f->number - 1);
+		snprintf(why, REPLAY_TEXT,
+			 "its block %u has a record of no known kind or length: get the file again",
+			 f->number - 1);
 	return rc;
 }

@@ -166,16 +166,36 @@ static inline enum tape_state tape_state_of(const struct hv_dom *d)
 	return d->flags & HV_DOM_PAUSED ? TAPE_PAUSED : TAPE_RUNS;
 }
 
+/* Not 0: the low half of its CPU time does not say all that is recorded of it. */
+static inline uint64_t odd_bits(const struct hv_dom *d, uint64_t cpu_prev)
+{
+	return (d->cpu_ns - cpu_prev) >> 32 | (d->flags & (HV_DOM_DYING | HV_DOM_PAUSED));
+}
+
+static void tape_domains(struct sampler *s, const struct tape_words *words)
+{
+	struct doms doms = { s->dom, s->dom + s->doms };
+
+	if (!words->low || !tape_is_wide(s->tape, words))
+		return;
+	for (uint32_t i = 0; i < s->guests; i++) {
+		const struct hv_dom *d = dom_of(s->turn[i]->guest, &doms);
+
+		tape_word(s->tape, tape_state_of(d), d ? d->cpu_ns : 0);
+	}
+}
+
 /* Of a guest that stays still only the CPU time is noted; all others are due in this tick. */
 static inline void observe_one(struct sampler *s, struct slot *sl, struct mono now,
-			       int64_t elapsed_ns, struct doms *doms, bool all)
+			       int64_t elapsed_ns, struct doms *doms, struct tape_words *words,
+			       bool all)
 {
 	const struct hv_dom *d = dom_of(sl->guest, doms);
-	uint64_t cpu_ns = d ? cpu_delta(sl, d) : 0;
+	uint64_t cpu_prev = sl->cpu_prev, cpu_ns = d ? cpu_delta(sl, d) : 0;
 	bool still = sl->still && cpu_ns <= sl->cpu_left;
 
-	if (s->tape && s->doms >= 0)
-		tape_domain(s->tape, tape_state_of(d), d ? d->cpu_ns : 0);
+	if (words->low)
+		tape_domain(words, d ? d->cpu_ns : 0, d ? odd_bits(d, cpu_prev) : 1);
 	if (s->ho->loads.period_ns)
 		count_runnable(s, sl, d, elapsed_ns);
 	if (!read_guest(s, sl, now, elapsed_ns, d) && still && !all) {
@@ -189,6 +209,7 @@ static inline void observe_one(struct sampler *s, struct slot *sl, struct mono n
 void sampler_observe(struct sampler *s, struct mono now, const struct period_tick *t)
 {
 	const bool all = t->new_epochs || sampler_shows(s);
+	struct tape_words words = { NULL, 0 };
 	struct doms doms;
 
 	s->dues = 0;
@@ -199,12 +220,14 @@ void sampler_observe(struct sampler *s, struct mono now, const struct period_tic
 	}
 	sampler_list_domains(s);
 	if (s->tape)
-		tape_listed(s);
+		words = tape_listed(s);
 	doms = (struct doms){ s->dom, s->dom + (s->doms > 0 ? s->doms : 0) };
 	for (uint32_t i = 0; i < s->guests; i++)
-		observe_one(s, s->turn[i], now, t->elapsed_ns, &doms, all);
-	if (s->tape)
+		observe_one(s, s->turn[i], now, t->elapsed_ns, &doms, &words, all);
+	if (s->tape) {
+		tape_domains(s, &words);
 		tape_observed(s->tape);
+	}
 }
 
 static void report_empty(struct sampler *s, struct slot *sl, struct mono now,

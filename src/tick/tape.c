@@ -14,6 +14,8 @@ static_assert(sizeof(struct tape_tick) % 8 == 0 && sizeof(struct tape_answer) % 
 	      "what follows is aligned");
 static_assert(TAPE_TICK_BYTES % 8 == 0, "room in the ring");
 
+enum { LINE = 64 }; /* of a cache: what is brought into it ahead */
+
 /* Without room in the ring the recording ends, and ticks go on. */
 static void end_behind(struct sampler *s)
 {
@@ -74,6 +76,8 @@ static void put_set(struct sampler *s)
 	for (uint32_t i = 0; i < s->set->guests; i++)
 		tape_put_set_guest(&o, &s->set->guest[i]);
 	end_record(s, TRACE_SET, &o);
+	if (s->tape)
+		s->tape->odd_before = 1;
 }
 
 void tape_set(struct sampler *s)
@@ -146,16 +150,18 @@ void tape_change(struct sampler *s, struct tape *t)
 
 void tape_tick(struct sampler *s, struct mono now)
 {
+	const size_t low = s->guests * sizeof(uint32_t);
 	struct tape *t = s->tape;
 
 	if (!begin_tick(s))
 		return;
 	t->at += TRACE_RING_HEAD;
 	t->tick = append(t, sizeof(*t->tick));
-	for (uint32_t i = 0; i < TAPE_AHEAD_BYTES; i += 64)
+	for (size_t i = 0; i < low + LINE; i += LINE)
 		__builtin_prefetch(t->at + i, 1, 2);
 	t->tick->now_ns = now.ns;
 	t->tick->answers = t->tick->scans = 0;
+	t->tick->wide = false;
 }
 
 void tape_answer(struct tape *t, uint32_t slot, uint64_t answer, struct mono answered)
@@ -166,14 +172,23 @@ void tape_answer(struct tape *t, uint32_t slot, uint64_t answer, struct mono ans
 	t->tick->answers++;
 }
 
-void tape_listed(struct sampler *s)
+struct tape_words tape_listed(struct sampler *s)
 {
 	struct tape *t = s->tape;
 
 	t->tick->list_rc = s->doms < 0 ? s->doms : 0;
-	t->tick->words = s->doms < 0 ? 0 : s->guests;
+	t->tick->words = s->doms < 0 ? 0 : (uint16_t)s->guests;
 	memcpy(t->tick->again, s->again, sizeof(s->again));
-	t->word = append(t, t->tick->words * sizeof(*t->word));
+	if (s->doms < 0)
+		return (struct tape_words){ NULL, 0 };
+	return (struct tape_words){ append(t, tape_low_bytes(t->tick->words)), 0 };
+}
+
+bool tape_is_wide(struct tape *t, const struct tape_words *w)
+{
+	t->tick->wide = (w->odd | t->odd_before) != 0;
+	t->odd_before = w->odd;
+	return t->tick->wide;
 }
 
 void tape_scan(struct tape *t, const struct usage *u, const struct report *rep, bool found)

@@ -49,11 +49,17 @@ struct tape_conf {
 enum tape_state { TAPE_ABSENT, TAPE_RUNS, TAPE_PAUSED, TAPE_DYING };
 enum { TAPE_STATE_BITS = 2, TAPE_STATE_MASK = 3 };
 
-/* TRACE_TICK. It is followed by answers, by a word for each guest of the set, and by scans. */
+/*
+ * TRACE_TICK. It is followed by answers, by the low half of the CPU time of each guest of the set,
+ * by scans, and, with wide, by a whole word of each guest.
+ */
 struct tape_tick {
 	int64_t now_ns;
 	int32_t list_rc; /* 0; or the -errno of the list of domains: there are no words */
-	uint32_t answers, words, scans;
+	uint32_t answers, scans;
+	uint16_t words; /* guests of the set, unless the list failed */
+	bool wide;	/* the low halves do not say it all */
+	uint8_t reserved;
 	uint64_t again[FLOW_GUESTS_MAX / 64]; /* sampler.again */
 };
 
@@ -61,6 +67,12 @@ struct tape_answer {
 	uint64_t slot, answer; /* of the mailbox */
 	int64_t answered;
 };
+
+/* Of the low halves of so many guests: what follows is aligned. */
+static inline size_t tape_low_bytes(uint32_t guests)
+{
+	return (guests * sizeof(uint32_t) + 7) & ~(size_t)7;
+}
 
 enum { TAPE_FIGURES = 8 };
 
@@ -95,10 +107,10 @@ struct tape_account {
 enum {
 	TAPE_TICK_BYTES = 3 * TRACE_RING_HEAD + sizeof(struct tape_tick) +
 			  FLOW_GUESTS_MAX *
-				  (sizeof(struct tape_answer) + sizeof(uint64_t) +
-				   sizeof(struct tape_scan) + TAPE_FIGURES * sizeof(uint64_t) +
-				   sizeof(struct report) + sizeof(struct tape_plan) +
-				   sizeof(struct tape_account)),
+				  (sizeof(struct tape_answer) + sizeof(uint32_t) +
+				   sizeof(uint64_t) + sizeof(struct tape_scan) +
+				   TAPE_FIGURES * sizeof(uint64_t) + sizeof(struct report) +
+				   sizeof(struct tape_plan) + sizeof(struct tape_account)),
 };
 
 /* What the writer's thread writes as a difference, or leaves out. At first zero. */
@@ -111,7 +123,7 @@ struct tape {
 	/* The sampler's. Records of the tick under way: at grows from room. */
 	uint8_t *room, *at;
 	struct tape_tick *tick;
-	uint64_t *word; /* of the next guest */
+	uint64_t odd_before; /* not 0: after this tick the low halves say nothing */
 	const struct policy_inst *policy;
 	/* enum trace_end, by the sampler; 0: it records, or has not begun to. */
 	_Atomic uint32_t end;
@@ -130,18 +142,36 @@ void tape_set(struct sampler *s);
 /* The records of a tick, in this order. */
 void tape_tick(struct sampler *s, struct mono now);
 void tape_answer(struct tape *t, uint32_t slot, uint64_t answer, struct mono answered);
-void tape_listed(struct sampler *s);
 /*
- * The ring is larger than caches: so far ahead of what is filled now, its lines are brought into
- * them, so that the sampler need not wait for each.
+ * What is noted of each guest's domain, in the order of the set. For as long as all of them are
+ * there and run, and none used 2^32 ns since the former tick, the low half of the CPU time says it
+ * all: that is half of what has to be written.
+ */
+struct tape_words {
+	uint32_t *low; /* of the next guest; NULL: nothing is recorded, or the list failed */
+	uint64_t odd;  /* not 0: the low halves do not say it all */
+};
+struct tape_words tape_listed(struct sampler *s);
+/* odd: not 0 when this guest's low half says not all. */
+static inline void tape_domain(struct tape_words *w, uint64_t cpu_ns, uint64_t odd)
+{
+	*w->low++ = (uint32_t)cpu_ns;
+	w->odd |= odd;
+}
+/* Are the words of all guests needed, too? Then tape_word() has to be called for each. */
+bool tape_is_wide(struct tape *t, const struct tape_words *w);
+static inline void tape_word(struct tape *t, enum tape_state state, uint64_t cpu_ns)
+{
+	const uint64_t word = cpu_ns << TAPE_STATE_BITS | state;
+
+	memcpy(t->at, &word, sizeof(word));
+	t->at += sizeof(word);
+}
+/*
+ * The ring's lines were in the cache of the writer's thread: so far ahead of what is filled now,
+ * they are brought into this one, so that the sampler need not wait for each.
  */
 enum { TAPE_AHEAD_BYTES = 512 };
-/* Of each guest, in the order of the set, unless the list failed. */
-static inline void tape_domain(struct tape *t, enum tape_state state, uint64_t cpu_ns)
-{
-	__builtin_prefetch((uint8_t *)t->word + TAPE_AHEAD_BYTES, 1, 2);
-	*t->word++ = cpu_ns << TAPE_STATE_BITS | state;
-}
 /* Of guests with news. */
 void tape_scan(struct tape *t, const struct usage *u, const struct report *rep, bool found);
 /* All guests were read. */

@@ -30,19 +30,28 @@ static void put_word(struct trace_out *o, uint64_t word, uint64_t *was)
 	*was = word;
 }
 
-static void put_words(struct trace_out *o, const uint8_t **at, uint64_t *was, uint32_t n)
+/* The words of a tick whose guests all run, by the low halves of their CPU times. */
+static void widen(const uint32_t *low, const uint64_t *was, uint32_t n, uint64_t *word)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t before = was[i] >> TAPE_STATE_BITS;
+		const uint64_t cpu_ns = before + (uint32_t)(low[i] - (uint32_t)before);
+
+		word[i] = cpu_ns << TAPE_STATE_BITS | TAPE_RUNS;
+	}
+}
+
+static void put_words(struct trace_out *o, const uint64_t *word, uint64_t *was, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i += 8) {
-		uint64_t word[8];
 		uint32_t some = n - i < 8 ? n - i : 8, mask = 0;
 
-		take(at, word, some * sizeof(word[0]));
 		for (uint32_t k = 0; k < some; k++)
-			mask |= (uint32_t)(word[k] != was[i + k]) << k;
+			mask |= (uint32_t)(word[i + k] != was[i + k]) << k;
 		trace_put_byte(o, (uint8_t)mask);
 		for (uint32_t k = 0; k < some; k++)
 			if (mask >> k & 1)
-				put_word(o, word[k], &was[i + k]);
+				put_word(o, word[i + k], &was[i + k]);
 	}
 }
 
@@ -181,6 +190,32 @@ static void put_again(struct trace_out *o, const struct tape_tick *t)
 		trace_put(o, t->again[i]);
 }
 
+/* Where whole words are: behind the scans. */
+static const uint8_t *behind_scans(const uint8_t *at, uint32_t scans)
+{
+	struct report rep;
+	struct usage u;
+
+	while (scans--)
+		take_scan(&at, &u, &rep);
+	return at;
+}
+
+static void encode_words(struct tape_encoder *e, const uint8_t **at, const struct tape_tick *t,
+			 struct trace_out *o)
+{
+	uint32_t low[FLOW_GUESTS_MAX];
+	uint64_t word[FLOW_GUESTS_MAX];
+
+	memcpy(low, *at, t->words * sizeof(low[0]));
+	*at += tape_low_bytes(t->words);
+	if (t->wide)
+		memcpy(word, behind_scans(*at, t->scans), t->words * sizeof(word[0]));
+	else
+		widen(low, e->word, t->words, word);
+	put_words(o, word, e->word, t->words);
+}
+
 static void encode_tick(struct tape_encoder *e, const uint8_t *at, struct trace_out *o)
 {
 	struct tape_tick t;
@@ -191,7 +226,8 @@ static void encode_tick(struct tape_encoder *e, const uint8_t *at, struct trace_
 	put_answers(o, &at, &t);
 	put_again(o, &t);
 	trace_put(o, (uint32_t)-t.list_rc);
-	put_words(o, &at, e->word, t.words);
+	if (!t.list_rc)
+		encode_words(e, &at, &t, o);
 	for (uint32_t i = 0; i < t.scans; i++) {
 		struct report rep;
 		struct usage u;

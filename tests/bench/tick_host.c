@@ -40,7 +40,8 @@ enum {
 	REST_TICKS = 2048, /* a ring rests after 1024 looks */
 	REST_PASSES = 7,
 	CHECK_PASSES = 16,
-	WALK_BYTES = 40 << 20
+	WALK_BYTES = 40 << 20,
+	TAKE_TICKS = 20, /* the writer's thread sleeps for so long: src/trace/file.c */
 };
 
 const char *const load_name[LOADS] = { "idle",	"rested", "busy", "flight",
@@ -84,6 +85,7 @@ struct tick_host {
 	struct hv_dom dom[FLOW_GUESTS_MAX + 1];
 	struct mono now;
 	struct tape *tape; /* NULL: nothing is recorded */
+	uint32_t untaken;  /* ticks since the writer took records */
 };
 
 int64_t ns_now(void)
@@ -678,13 +680,24 @@ void tick_host_close(struct tick_host *h)
 
 /* --- rounds ------------------------------------------------------------------ */
 
+/* As the writer's thread on another CPU, whose cache then has the lines: none is in this one's. */
+static void take_records(struct tick_host *h)
+{
+	struct trace_ring *r = &h->tape->ring;
+	uint64_t tail = atomic_load(&r->tail), head = atomic_load(&r->head);
+
+	for (; tail < head; tail += LINE)
+		evict(r->at + trace_ring_place(r, tail), LINE);
+	atomic_store(&r->tail, head);
+	h->untaken = 0;
+}
+
 static int64_t timed_tick(struct tick_host *h)
 {
 	int64_t a, b;
 
-	/* The writer has taken all of the ring. */
-	if (h->tape)
-		atomic_store(&h->tape->ring.tail, atomic_load(&h->tape->ring.head));
+	if (h->tape && ++h->untaken == TAKE_TICKS)
+		take_records(h);
 	h->now = mono_add(h->now, NS_PER_MS);
 	a = ns_now();
 	tick(&h->s, h->now);

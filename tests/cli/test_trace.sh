@@ -78,6 +78,14 @@ good 'another policy' '^domain 2 may have behaved otherwise from ' lab replay -p
 good 'the same policy, its defaults' ': policy ioshares as recorded, beside policy ioshares$' lab replay -s window=50ms "$dir/io"
 fails 1 resex-lab "/no: No such file or directory: give a file of resex trace-start\$" lab replay /no
 fails 2 resex-lab 'give one trace: see resex-lab replay --help$' lab replay
+# says CONDITION: of the object d that was printed last.
+says() { python3 -S -c 'import json, sys; d = json.load(open(sys.argv[1])); sys.exit(not eval(sys.argv[2]))' "$dir/json" "$1"; }
+json 'the same for a program' lab replay -j "$dir/free"
+cp "$dir/out" "$dir/json"
+that 'it has each decision of whole epochs' says 'd["equal"] and d["whole"] and d["simulated"] and d["difference"] is None and d["ticks"] > 2000 and d["epochs"] >= 3 and d["policy"] == "freemarket" and "guests" not in d'
+json 'another policy for a program' lab replay -j -p ratio "$dir/io"
+cp "$dir/out" "$dir/json"
+that 'it has each guest under both' says '(d["policy"], d["other"], d["equal"]) == ("ioshares", "ratio", True) and [g["domain"] for g in d["guests"]] == [1, 2] and 0 <= d["certain_s"] <= d["seconds"] and any(g["apart_s"] > 0 and g["apart_from_s"] == d["certain_s"] for g in d["guests"]) and all(g[k]["spent"] > 0 for g in d["guests"] for k in ("recorded", "other"))'
 fails 5 resex-lab '--policy nul: there is no such policy: see resex policy-list$' lab replay -p nul "$dir/free"
 fails 2 resex-lab '--set lo=1: policy freemarket has no such parameter: see ' lab replay -s lo=1 "$dir/free"
 fails 2 resex-lab '--set low=2000%: ' lab replay -s low=2000% "$dir/free"
@@ -105,6 +113,21 @@ write("flipped", data[:9000] + bytes([data[9000] ^ 4]) + data[9001:])
 head = data[:8] + (7).to_bytes(4, "little")
 write("version", head + crc32c(head).to_bytes(4, "little") + data[16:])
 write("text", b"this is no trace at all")
+# The first record of accounts has another last number, "stands" of the last guest; the checksum is right.
+at, number = 16, 0
+while True:
+    n = int.from_bytes(data[at:at + 4], "little")
+    records, where = data[at + 12:at + 12 + n], 0
+    while where < n and records[where] != 9:
+        where += 5 + int.from_bytes(records[where + 1:where + 5], "little")
+    if where < n:
+        break
+    at += 12 + n
+end = at + 12 + where + 5 + int.from_bytes(records[where + 1:where + 5], "little")
+block = bytearray(data[at:at + 12 + n])
+block[end - at - 3] ^= 1
+block[8:12] = crc32c(bytes(block[:8]) + bytes(block[12:])).to_bytes(4, "little")
+write("other", data[:at] + bytes(block) + data[at + 12 + n:])
 write("empty", b"")
 END
 lab replay "$dir/short" 2>"$dir/said" >"$dir/found"
@@ -114,5 +137,13 @@ fails 1 resex-lab "/flipped: its block [0-9]+ was changed: get the file again\$"
 fails 1 resex-lab '/version: it is a trace of version 7, and this resex-lab reads version 1: ' lab replay "$dir/version"
 fails 1 resex-lab '/text: it is no trace: give a file of resex trace-start$' lab replay "$dir/text"
 fails 1 resex-lab '/empty: it is no trace: give a file of resex trace-start$' lab replay "$dir/empty"
+lab replay "$dir/other" >"$dir/found"
+that 'another account is told with its place' grep -Eq "/other: not as recorded: tick [0-9]+, [0-9.]+ s after the first: another account, of domain 2, stands: the trace has [0-9]+, the replay [0-9]+\$" "$dir/found"
+lab replay -j "$dir/other" >"$dir/json"
+that 'it ends with 1' [ $? = 1 ]
+that 'a program is told the same' says '(not d["equal"]) and [d["difference"][k] for k in ("tick", "at_s", "record", "in", "domain")] == [d["ticks"], d["seconds"], "account", "both", 2] and d["difference"]["member"]["name"] == "stands" and abs(d["difference"]["member"]["trace"] - d["difference"]["member"]["replay"]) == 1 << 14'
+lab replay -p nul "$dir/text" 2>"$dir/found"
+that 'of two faults the first one counts' [ $? = 5 ]
+that 'both are told' [ "$(cut -d: -f2-4 "$dir/found" | tr '\n' '|')" = " --policy nul: there is no such policy: see resex policy-list| $dir/text: it is no trace: give a file of resex trace-start|" ]
 echo "test_trace: $checks checks, $wrong wrong"
 [ "$wrong" -eq 0 ]

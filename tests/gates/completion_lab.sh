@@ -34,7 +34,7 @@ expect '--alpha' load --seeds 3 --a
 expect '--shares --bursts --apart --over --cpus --only --priority --minimum --guarantee --maximum --clients --scan --checks --high --low --margin --rest --freeze --budget --without --op --duration --seed --seeds --figures --json --help --version' reconf ''
 expect 'rest reversal' reconf -w re
 expect '--maximum --margin' reconf --apart --ma
-expect '--policy --set --help --version' replay -
+expect '--policy --set --json --help --version' replay -
 expect 'ioshares' replay -p i
 
 # After an option that takes a value no option is offered.

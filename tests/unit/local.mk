@@ -169,7 +169,7 @@ UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sa
 	tests/unit/test_guests_caps tests/unit/test_own tests/unit/test_control_proto tests/unit/test_control_cmds \
 	tests/unit/test_control_set tests/unit/test_control_cluster tests/unit/test_control_reconf tests/unit/test_guests_conf tests/unit/test_guests_cross \
 	tests/unit/test_apart tests/unit/test_guard tests/unit/test_plugin tests/unit/test_stopped \
-	tests/unit/test_control tests/unit/test_engine tests/unit/test_replay tests/unit/test_trace_file
+	tests/unit/test_control tests/unit/test_engine tests/unit/test_replay tests/unit/test_tape tests/unit/test_trace_file
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
 tests_unit_test_handover_SOURCES = tests/unit/test_handover.c tests/unit/prop.h
@@ -178,6 +178,8 @@ SAMPLER_RIG = tests/unit/sampler_rig.h tests/unit/prop.h tests/fakes/fake_host.c
 SAMPLER_LIBS = $(DAEMON_LIBS) libibmon.a libpolicies.a libutil.a libcore.a $(UNIT_LIBS)
 tests_unit_test_replay_SOURCES = tests/unit/test_replay.c $(SAMPLER_RIG)
 tests_unit_test_replay_LDADD = $(SAMPLER_LIBS) $(ISAL_LIBS) $(JANSSON_LIBS)
+tests_unit_test_tape_SOURCES = tests/unit/test_tape.c tests/unit/prop.h
+tests_unit_test_tape_LDADD = $(SAMPLER_LIBS) $(ISAL_LIBS)
 tests_unit_test_trace_file_SOURCES = tests/unit/test_trace_file.c
 tests_unit_test_trace_file_LDADD = libtick.a libutil.a libcore.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_sampler_SOURCES = tests/unit/test_sampler.c $(SAMPLER_RIG)
@@ -478,11 +480,13 @@ tests_unit_test_daemon_options_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
 endif
 
 if CMOCKA
-UNIT_SCENARIO = tests/unit/test_figures tests/unit/test_scenario tests/unit/test_scenario_run tests/unit/test_sweep tests/unit/test_why_truth
+UNIT_SCENARIO = tests/unit/test_figures tests/unit/test_figures_other tests/unit/test_scenario tests/unit/test_scenario_run tests/unit/test_sweep tests/unit/test_why_truth
 check_PROGRAMS += $(UNIT_SCENARIO)
 TESTS += $(UNIT_SCENARIO)
 tests_unit_test_figures_SOURCES = tests/unit/test_figures.c
 tests_unit_test_figures_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS) -lm
+tests_unit_test_figures_other_SOURCES = tests/unit/test_figures_other.c src/lab/figures_file.c src/lab/figures_other.c src/lab/lab_cmd.c
+tests_unit_test_figures_other_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS) -lm
 tests_unit_test_sweep_SOURCES = tests/unit/test_sweep.c
 tests_unit_test_sweep_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS) -lm
 tests_unit_test_scenario_SOURCES = tests/unit/test_scenario.c tests/unit/examples.h \

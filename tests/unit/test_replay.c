@@ -110,21 +110,30 @@ static void record_free(struct recording *c)
 	free(c->bytes);
 }
 
-/* 0: as recorded, else what replay_tick says. *ticks: that ran. */
-static int replay(const struct recording *c, size_t n, uint64_t *ticks, bool *whole, char *why)
+struct outcome {
+	uint64_t ticks, epochs; /* that ran */
+	bool whole;
+	struct replay_place place;
+	char why[REPLAY_TEXT];
+};
+
+/* 0: as recorded, else what replay_tick says. */
+static int replay(const struct recording *c, size_t n, struct outcome *o)
 {
 	FILE *f = fmemopen(c->bytes, n, "r");
 	struct replay *r;
 	int rc;
 
 	assert_non_null(f);
-	rc = replay_open(&r, f, NULL, why);
-	while (!rc && (rc = replay_tick(r, why)) > 0)
+	*o = (struct outcome){ .whole = false };
+	rc = replay_open(&r, f, NULL, o->why);
+	while (!rc && (rc = replay_tick(r, o->why)) > 0)
 		rc = 0;
-	*ticks = 0;
 	if (rc != -ENOMSG && rc != -EPROTONOSUPPORT) {
-		*ticks = r->ticks;
-		*whole = r->file.whole;
+		o->ticks = r->ticks;
+		o->epochs = r->epochs;
+		o->whole = r->file.whole;
+		o->place = r->place;
 		replay_close(r);
 	}
 	fclose(f);
@@ -177,6 +186,8 @@ static void work(struct prop *p, struct sampler_rig *g)
 		sc->report = (struct report){ 0 };
 		if (d && !prop_one_in(p, 3))
 			d->dom.cpu_ns += prop_range(p, 0, MS);
+		if (d && prop_one_in(p, 300)) /* many seconds more, or less */
+			d->dom.cpu_ns ^= 1ull << prop_range(p, 20, 40);
 		if (d && prop_one_in(p, 300))
 			d->dom.flags ^= prop_one_in(p, 2) ? HV_DOM_DYING : HV_DOM_PAUSED;
 		if (d)
@@ -261,16 +272,14 @@ TEST(replay__of_random_runs_under_each_policy__is_as_recorded)
 
 	prop_start(&p);
 	for (int i = 0; i < RUNS; i++) {
-		char why[REPLAY_TEXT] = "";
 		struct recording c;
-		uint64_t ticks;
-		bool whole = false;
+		struct outcome o;
 
 		record_run(&p, &c, policies_builtin[i % 4]);
-		if (replay(&c, c.n, &ticks, &whole, why))
-			fail_msg("%s: %s", policies_builtin[i % 4]->name, why);
-		assert_int_equal(ticks, STEPS);
-		assert_true(whole);
+		if (replay(&c, c.n, &o))
+			fail_msg("%s: %s", policies_builtin[i % 4]->name, o.why);
+		assert_int_equal(o.ticks, STEPS);
+		assert_true(o.whole);
 		end_run(&c);
 	}
 }
@@ -301,9 +310,8 @@ static void put_right(uint8_t *block)
 
 TEST(replay__of_a_flipped_bit_anywhere__is_refused_or_ends_early)
 {
-	char why[REPLAY_TEXT];
 	struct recording c;
-	uint64_t ticks;
+	struct outcome o;
 	struct prop p;
 
 	prop_start(&p);
@@ -311,10 +319,8 @@ TEST(replay__of_a_flipped_bit_anywhere__is_refused_or_ends_early)
 	for (int i = 0; i < 200; i++) {
 		size_t at = prop_range(&p, 0, c.n - 1);
 		uint8_t bit = (uint8_t)(1u << prop_range(&p, 0, 7));
-		bool whole = true;
-
 		c.bytes[at] ^= bit;
-		prop_assert(&p, at, replay(&c, c.n, &ticks, &whole, why) || !whole);
+		prop_assert(&p, at, replay(&c, c.n, &o) || !o.whole);
 		c.bytes[at] ^= bit;
 	}
 	end_run(&c);
@@ -327,12 +333,11 @@ TEST(replay__of_another_decision_or_account__is_not_as_recorded)
 		uint32_t nth, at;
 	} changed[] = { { TRACE_DECIDED, 3, 3 },
 			{ TRACE_ACCOUNTS, 2, 8 },
-			{ TRACE_ACCOUNTS, 0, 20 } };
-	char why[REPLAY_TEXT];
+			{ TRACE_ACCOUNTS, 0, 20 },
+			{ TRACE_ACCOUNTS, 1, 0 } };
 	struct recording c;
-	uint64_t ticks;
+	struct outcome o;
 	struct prop p;
-	bool whole;
 
 	prop_start(&p);
 	record_run(&p, &c, &policy_freemarket);
@@ -342,12 +347,40 @@ TEST(replay__of_another_decision_or_account__is_not_as_recorded)
 		assert_non_null(record);
 		record[TRACE_RECORD_HEAD + changed[i].at] ^= 1;
 		put_right(block);
-		assert_int_equal(replay(&c, c.n, &ticks, &whole, why), -ECANCELED);
-		assert_non_null(strstr(why, "s after the first"));
+		assert_int_equal(replay(&c, c.n, &o), -ECANCELED);
+		assert_non_null(strstr(o.why, "s after the first"));
+		/* A list's first number is a slot. */
+		assert_int_equal(!strcmp(o.place.in, "both"), changed[i].at != 0);
 		record[TRACE_RECORD_HEAD + changed[i].at] ^= 1;
 		put_right(block);
 	}
-	assert_int_equal(replay(&c, c.n, &ticks, &whole, why), 0);
+	assert_int_equal(replay(&c, c.n, &o), 0);
+	end_run(&c);
+}
+
+/* Its first number is the reason, its second one the ticks. */
+TEST(replay__of_an_end_without_reason_or_with_other_ticks__is_refused)
+{
+	uint8_t *block, *record;
+	struct recording c;
+	struct outcome o;
+	struct prop p;
+
+	prop_start(&p);
+	record_run(&p, &c, &policy_freemarket);
+	record = find(&c, TRACE_END, 0, &block);
+	assert_non_null(record);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint8_t *at = &record[TRACE_RECORD_HEAD + i];
+		const uint8_t was = *at;
+
+		*at = i ? was ^ 1 : 0;
+		put_right(block);
+		assert_int_equal(replay(&c, c.n, &o), -EBADMSG);
+		*at = was;
+	}
+	put_right(block);
+	assert_int_equal(replay(&c, c.n, &o), 0);
 	end_run(&c);
 }
 
@@ -356,14 +389,18 @@ TEST(replay__of_one_nanosecond_of_cpu_time_more__is_not_as_recorded)
 {
 	struct sampler_rig *g = malloc(sizeof(*g));
 	uint8_t *block, *record;
-	char why[REPLAY_TEXT];
 	struct recording c;
-	uint64_t ticks;
-	bool whole;
+	struct outcome o;
 
 	assert_non_null(g);
 	rig_open_with(g, &policy_freemarket);
 	rig_settled(g, 0, 1);
+	/* It owes CPU time when the recording begins. */
+	for (int i = 0; i < 25; i++) {
+		fake_dom(&g->host, 1)->dom.cpu_ns += 1000;
+		rig_tick(g, MS);
+	}
+	assert_true(g->s.slot[0].cpu_owed > 0);
 	record_begin(&c, g);
 	for (int i = 0; i < 1500; i++) {
 		fake_dom(&g->host, 1)->dom.cpu_ns += 1000;
@@ -371,21 +408,27 @@ TEST(replay__of_one_nanosecond_of_cpu_time_more__is_not_as_recorded)
 		record_take(&c);
 	}
 	record_end(&c);
-	assert_int_equal(replay(&c, c.n, &ticks, &whole, why), 0);
+	assert_int_equal(replay(&c, c.n, &o), 0);
+	assert_int_equal(o.epochs, 1);
 	/* time (3 bytes), no answers, none again, a list, its mask, a word (2 bytes), no scans */
 	record = find(&c, TRACE_TICK, 10, &block);
 	assert_int_equal(trace_load32(record + 1), 3 + 3 + 1 + 2 + 1);
 	record[TRACE_RECORD_HEAD + 7] += 4;
 	put_right(block);
-	assert_int_equal(replay(&c, c.n, &ticks, &whole, why), -ECANCELED);
+	assert_int_equal(replay(&c, c.n, &o), -ECANCELED);
+	assert_string_equal(o.place.record, "account");
+	assert_string_equal(o.place.in, "both");
+	assert_int_equal(o.place.domid, 1);
+	assert_non_null(o.place.member);
+	assert_int_not_equal(o.place.theirs, o.place.mine);
 	end_run(&c);
 }
 
 TEST(replay__of_each_truncation__runs_as_far_as_it_goes)
 {
 	struct sampler_rig *g = malloc(sizeof(*g));
-	uint64_t ticks, most = 0;
-	char why[REPLAY_TEXT];
+	struct outcome o;
+	uint64_t most = 0;
 	struct recording c;
 
 	assert_non_null(g);
@@ -398,16 +441,14 @@ TEST(replay__of_each_truncation__runs_as_far_as_it_goes)
 	}
 	record_end(&c);
 	for (size_t n = TRACE_HEAD; n < c.n; n++) {
-		bool whole = true;
-
-		assert_int_equal(replay(&c, n, &ticks, &whole, why), 0);
-		assert_false(whole);
-		assert_true(ticks >= most);
-		most = ticks;
+		assert_int_equal(replay(&c, n, &o), 0);
+		assert_false(o.whole);
+		assert_true(o.ticks >= most);
+		most = o.ticks;
 	}
 	assert_int_equal(most, 20);
 	for (size_t n = 1; n < TRACE_HEAD; n++)
-		assert_int_equal(replay(&c, n, &ticks, &(bool){ 0 }, why), -ENOMSG);
+		assert_int_equal(replay(&c, n, &o), -ENOMSG);
 	end_run(&c);
 }
 
@@ -613,11 +654,15 @@ TEST(ring__records_of_any_length__come_out_whole_and_in_order)
 		const uint8_t *from;
 
 		prop_assert(&p, put, to || put - got > 50);
+		/* After all was taken the front is used again. */
+		prop_assert(&p, put, put != got || !to || to < r->at + TRACE_RING_FRONT);
 		if (to) {
+			prop_assert(&p, put, to + trace_ring_size(n) <= r->at + TRACE_RING_BYTES);
 			trace_ring_head_fill(to, TRACE_TICK, n);
 			trace_store32(to + TRACE_RING_HEAD, put++);
 			to[TRACE_RING_HEAD + n - 1] = (uint8_t)n;
 			trace_ring_put(r, trace_ring_size(n));
+			prop_assert(&p, put, r->head - r->tail <= TRACE_RING_BYTES);
 		}
 		if (!prop_one_in(&p, 30))
 			continue;

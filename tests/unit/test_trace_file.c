@@ -110,6 +110,7 @@ static void read_file(struct bed *b)
 /* What is in the file, which has whole blocks alone. */
 struct found {
 	uint64_t of[TRACE_KINDS]; /* records */
+	uint64_t tick_bytes;	  /* of payloads of TICK */
 	uint64_t end, ticks;	  /* as END says */
 	enum trace_kind last;
 };
@@ -133,6 +134,8 @@ static struct found find_all(const struct bed *b)
 		while (trace_next(&in, &kind, &payload) > 0) {
 			f.of[kind]++;
 			f.last = kind;
+			if (kind == TRACE_TICK)
+				f.tick_bytes += (uint64_t)(payload.end - payload.at);
 			if (kind == TRACE_END) {
 				f.end = trace_get(&payload, TRACE_ENDS);
 				f.ticks = trace_get(&payload, UINT64_MAX);
@@ -201,6 +204,7 @@ WITH_FILE(file__has_its_largest_size__ends_with_whole_ticks)
 	assert_int_equal(f.end, TRACE_LARGE);
 	assert_true(f.of[TRACE_TICK] > 0 && f.of[TRACE_TICK] < 60);
 	assert_int_equal(f.ticks, f.of[TRACE_TICK]);
+	assert_int_equal(f.tick_bytes, 60000 * f.ticks);
 	assert_int_equal(f.of[TRACE_ACCOUNTS], f.ticks);
 	assert_int_equal(f.of[TRACE_DECIDED], f.ticks);
 }
