@@ -32,6 +32,9 @@ include/resex/cache_ring.h resex/region_abi.h @pure
 include/resex/*        @pure
 policies/*             policies/ resex/policy.h src/core/ @pure
 src/util/conf*         src/util/ src/core/ resex/exit.h config.h @libc jansson.h
+src/util/plugin_elf*   src/util/plugin_file.h @libc elf.h
+src/util/plugin_seal*  src/util/plugin_file.h @libc link.h
+src/util/plugin_file*  src/util/plugin_file.h @libc
 src/util/guard*        src/util/guard.h src/util/guard_priv.h src/util/clock.h @libc setjmp.h
 src/util/*             src/util/ src/core/ config.h @libc
 src/hv/xen/xenstore*   src/hv/xen/xen.h src/hv/store.h resex/guest_abi.h @libc @xen
@@ -145,8 +148,6 @@ src/tick/tape*         src/tick/ src/core/ src/trace/ring.h @pure
 src/tick/*             src/tick/ src/core/ src/hv/dom.h ibmon/scan.h ibmon/ring/mtu.h policies/policies.h src/util/clock.h src/util/guard.h @pure stdatomic.h sys/eventfd.h unistd.h
 src/conf/cluster_agree* src/conf/cluster.h src/util/bytes.h nettle/ @libc
 src/conf/cluster_balance* src/conf/ src/core/ src/util/ src/reconf/act.h @libc
-src/conf/plugin_elf*   src/conf/plugin.h @libc elf.h
-src/conf/plugin_seal*  src/conf/plugin.h @libc link.h
 src/conf/*             src/conf/ src/core/ src/util/ policies/policies.h src/transport/transport.h src/counters/counters.h src/shared/lease.h ibmon/registry.h resex/region_abi.h @libc
 src/guests/trace*      src/guests/ src/tick/tape.h src/trace/file.h config.h @libc
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/conf/settings.h src/tick/handover.h src/tick/written.h src/hv/hv.h ibmon/guest.h @libc uuid/uuid.h
