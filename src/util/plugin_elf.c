@@ -2,12 +2,12 @@
 /*
  * plugin_elf: reads what a shared object would need and run, before it is loaded.
  *
- * The list of functions makes it sound to leave a plug-in's code at any instruction (guard.h): none
- * of them takes a lock, allocates, or waits. It also finds a plug-in that does more than it may: one
- * that allocates, prints, or reads a clock cannot even be loaded.
+ * The list of functions makes it sound to leave a plug-in's code at any instruction (guard.h):
+ * none of them takes a lock, allocates, or waits. It also finds a plug-in that does more than it
+ * may: one that allocates, prints, or reads a clock cannot even be loaded.
  *
- * The file's bytes are not trusted: each offset is checked before it is used. plugin_file.c calls it.
- * It finds what compilers and linkers make of a plug-in's source. A file that is made by hand, so that
+ * The file's bytes are not trusted: each offset is checked before it is used. It finds what
+ * compilers and linkers make of a plug-in's source. A file that is made by hand, so that
  * the dynamic linker sees other contents than this, is not found: its owner is root.
  */
 #include <elf.h>

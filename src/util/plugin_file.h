@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * plugin_file: a shared object with a table of operations, checked before it is loaded. What the
- * table may contain is for the caller: src/conf/plugin.h for policies, ibmon/layout.h for layouts of
- * rings.
+ * plugin_file: a shared object with a table of operations, checked before it is loaded. The caller
+ * checks the table: src/conf/plugin.h for policies, ibmon/layout.h for layouts of rings.
  *
  *	DIR/FILE: owner, mode -> copy -> imports -> loaded, its table -> sealed
  *

@@ -2,9 +2,9 @@
 /*
  * plugin_seal: a loaded plug-in cannot write its own variables.
  *
- * A plug-in has no static variables (resex/policy.h, resex/ibmon.h): two instances would share them,
- * and its table and texts, which other threads read, are among them. After it is sealed a write is a
- * fault, which ends a policy's decide() (guard.h).
+ * A plug-in has no static variables (resex/policy.h, resex/ibmon.h): two instances would share
+ * them, and its table and texts, which other threads read, are among them. After it is sealed a
+ * write is a fault, which ends a policy's decide() (guard.h).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
