@@ -120,7 +120,10 @@ ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h
 ibmon/rings/*          ibmon/rings/ resex/agent_socket.h resex/guest_abi.h resex/queue_table.h @libc infiniband/
 ibmon/report/*         resex/report.h resex/agent_socket.h @libc
 ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ config.h @libc
+ibmon/ring/plug*       ibmon/ring/ src/core/ resex/guest_abi.h resex/ibmon.h @pure
 ibmon/ring/*           ibmon/ring/ src/core/ src/util/ resex/guest_abi.h config.h @libc
+ibmon/layout*          ibmon/layout.h ibmon/ring/ops.h resex/ibmon.h src/util/plugin_file.h @libc
+ibmon/public*          ibmon/layout.h ibmon/ring/ring_priv.h resex/guest_abi.h @libc
 ibmon/scan_load*       ibmon/scan.h src/util/seqread.h @pure
 ibmon/scan*            ibmon/ !ibmon/agent/ !ibmon/ring/ ibmon/ring/ring.h ibmon/ring/ring_priv.h ibmon/ring/mtu.h src/core/ @libc
 ibmon/*                ibmon/ !ibmon/agent/ !ibmon/ring/ ibmon/ring/ring.h src/core/ src/util/ resex/guest_abi.h config.h @libc
@@ -177,6 +180,7 @@ src/lab/main*          src/lab/figures_cmd.h src/lab/load_cmd.h src/lab/reconf_c
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc
 src/daemon/*           src/daemon/ src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/guests/journal.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
 etc/examples/policy/*  resex/policy.h @pure
+etc/examples/ibmon/*   resex/ibmon.h @libc err.h
 etc/examples/*         resex/report.h resex/cache.h @libc
 tests/*                *
 END

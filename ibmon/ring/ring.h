@@ -57,6 +57,7 @@ enum ring_fault {
 	RING_FAULT_MAP,	   /* its frames could not be mapped */
 	RING_FAULT_LIMIT,  /* beyond this guest's limit of rings or pages */
 	RING_FAULT_DESC,   /* descriptor out of its ranges */
+	RING_FAULT_PLUGIN, /* its layout, a plug-in, returned counts that cannot be */
 };
 
 const char *ring_fault_text(enum ring_fault f); /* one sentence */
