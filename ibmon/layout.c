@@ -2,6 +2,7 @@
 /* layout: loads layouts of rings from shared objects. See layout.h. */
 #include "ibmon/layout.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -171,5 +172,37 @@ int layouts_load(struct layouts *ls, const char *path, char why[static PLUGIN_WH
 	} else if (!why[0]) {
 		refuse(why, rc, "it cannot be read: %s", strerror(-rc));
 	}
+	return rc;
+}
+
+static int is_shared_object(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name);
+
+	return n > 3 && d->d_name[0] != '.' && !strcmp(d->d_name + n - 3, ".so");
+}
+
+int layouts_load_all(struct layouts *ls, const char *dir, char why[static LAYOUT_WHY_MAX])
+{
+	struct dirent **file = NULL;
+	int n = *dir ? scandir(dir, &file, is_shared_object, alphasort) : 0, rc = 0;
+
+	if (n < 0) {
+		rc = -errno;
+		snprintf(why, LAYOUT_WHY_MAX, "%.400s: it cannot be read: %s", dir, strerror(-rc));
+		return rc;
+	}
+	for (int i = 0; i < n; i++) {
+		char path[PATH_BYTES], text[PLUGIN_WHY_MAX];
+
+		if (!rc) {
+			snprintf(path, sizeof(path), "%s/%s", dir, file[i]->d_name);
+			rc = layouts_load(ls, path, text);
+			if (rc)
+				snprintf(why, LAYOUT_WHY_MAX, "%.400s: %s", path, text);
+		}
+		free(file[i]);
+	}
+	free(file);
 	return rc;
 }

@@ -75,9 +75,7 @@ int ibmon_layout_load(struct ibmon *m, const char *path, char *why, size_t size)
 
 const char *ibmon_layout_name(const struct ibmon *m, uint32_t provider, uint32_t kind)
 {
-	const struct ring_ops *ops = ring_ops_find(&m->layouts->found, provider, kind);
-
-	return ops ? ops->name : NULL;
+	return ring_layout_name(&m->layouts->found, provider, kind);
 }
 
 /* --- open ----------------------------------------------------------------------------- */

@@ -178,7 +178,7 @@ src/lab/sweep_file*    src/lab/sweep.h src/lab/figures.h src/lab/lab_cmd.h resex
 src/lab/sweep*         src/lab/sweep.h @libc jansson.h
 src/lab/main*          src/lab/figures_cmd.h src/lab/load_cmd.h src/lab/reconf_cmd.h src/lab/replay_cmd.h src/lab/sweep_cmd.h src/util/file.h resex/exit.h config.h @libc
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc
-src/daemon/*           src/daemon/ src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/guests/journal.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
+src/daemon/*           src/daemon/ ibmon/layout.h src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/guests/journal.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
 etc/examples/policy/*  resex/policy.h @pure
 etc/examples/ibmon/*   resex/ibmon.h @libc err.h
 etc/examples/*         resex/report.h resex/cache.h @libc

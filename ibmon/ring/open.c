@@ -92,14 +92,23 @@ static int check_desc(const struct ring_desc *d, const volatile void *base, size
 	return 0;
 }
 
-uint32_t ring_frames_as(const struct ring_ops *ops, const struct ring_desc *desc)
+const char *ring_layout_name(const struct ring_layouts *ls, uint32_t provider, uint32_t kind)
 {
-	return desc->frames + (ops && ops->db_bytes);
+	const struct ring_ops *ops = ring_ops_find(ls, provider, kind);
+
+	return ops ? ops->name : NULL;
 }
 
-uint32_t ring_frames(const struct ring_desc *desc)
+const char *ring_layout_loaded(const struct ring_layouts *ls, uint32_t i)
 {
-	return ring_frames_as(ring_ops_find(NULL, desc->provider, desc->kind), desc);
+	return ls && i < ls->n ? ls->ops[i].name : NULL;
+}
+
+uint32_t ring_frames(const struct ring_layouts *ls, const struct ring_desc *desc)
+{
+	const struct ring_ops *ops = ring_ops_find(ls, desc->provider, desc->kind);
+
+	return desc->frames + (ops && ops->db_bytes);
 }
 
 /* Where the ring and its doorbell record are in the len mapped bytes at base. */
@@ -122,12 +131,13 @@ static int find_memory(const struct ring_ops *ops, const struct ring_desc *d,
 
 int ring_open(struct ring **r, const struct ring_desc *desc, const volatile void *base, size_t len)
 {
-	return ring_open_as(r, ring_ops_find(NULL, desc->provider, desc->kind), desc, base, len);
+	return ring_open_among(r, NULL, desc, base, len);
 }
 
-int ring_open_as(struct ring **r, const struct ring_ops *ops, const struct ring_desc *desc,
-		 const volatile void *base, size_t len)
+int ring_open_among(struct ring **r, const struct ring_layouts *ls, const struct ring_desc *desc,
+		    const volatile void *base, size_t len)
 {
+	const struct ring_ops *ops = ring_ops_find(ls, desc->provider, desc->kind);
 	struct ring_mem mem;
 	int rc;
 

@@ -100,11 +100,7 @@ struct ring_layouts {
 const struct ring_ops *ring_ops_find(const struct ring_layouts *ls, uint32_t provider,
 				     uint32_t kind);
 
-/* ring_frames() and ring_open() of ring.h, by a layout that was found. ops NULL: none was. */
-uint32_t ring_frames_as(const struct ring_ops *ops, const struct ring_desc *desc);
-int ring_open_as(struct ring **r, const struct ring_ops *ops, const struct ring_desc *desc,
-		 const volatile void *base, size_t len);
-/* The same over memory that was found, by a caller that checked all of desc. */
+/* As ring_open() of ring.h, over memory that was found, by a caller that checked all of desc. */
 int ring_open_over(struct ring **r, const struct ring_ops *ops, const struct ring_desc *desc,
 		   const struct ring_mem *mem);
 
