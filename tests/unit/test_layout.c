@@ -496,6 +496,23 @@ static void are_watched(void **state)
 }
 TEST_ROWS(watches, are_watched)
 
+TEST(plug_in__word_across_the_end_of_the_ring__is_not_watched)
+{
+	struct plugged *x = plugged(IBMON_SQ);
+	struct ring_quiet q;
+
+	ring_close(x->r);
+	x->at.len = END - 2;
+	assert_int_equal(ring_open_over(&x->r, &x->ops, &x->desc, &x->at), 0);
+	memcpy(x->mem.says.watch, (int32_t[]){ WORD, WORD, END - 8 }, 12);
+	ring_watch(x->r, &q);
+	assert_non_null(q.at[0]);
+	memcpy(x->mem.says.watch, (int32_t[]){ WORD, WORD, END - 4 }, 12);
+	ring_watch(x->r, &q);
+	assert_null(q.at[0]);
+	unplug(x);
+}
+
 TEST(plug_in__functions_that_are_missing__are_not_called)
 {
 	struct plugged *x = plugged(IBMON_SQ);

@@ -136,6 +136,10 @@ TEST(ibmon__header_forged__is_not_idle_and_a_fault)
 		public_sample(&x);
 	assert_true(ibmon_ring_idle(x.sq));
 	assert_int_equal(ibmon_ring_fault(x.sq), IBMON_OK);
+	x.g.sq->mem[0x100] ^= 1; /* of the consumer */
+	assert_false(ibmon_ring_idle(x.sq));
+	x.g.sq->mem[0x100] ^= 1;
+	assert_true(ibmon_ring_idle(x.sq));
 	x.g.sq->mem[4] ^= 1; /* of the mask */
 	assert_false(ibmon_ring_idle(x.sq));
 	memset(&x.c, 0xee, sizeof(x.c));
@@ -208,6 +212,7 @@ static const struct refused {
 	MOVED(db, 4, -EINVAL),
 	MOVED(db, 0x100000000, -EINVAL),
 	MOVED(db, -16384ul, -EINVAL), /* before the ring */
+	MOVED(db, -8192ul, -EINVAL),  /* at its first byte */
 };
 
 static void is_refused(void **state)
@@ -233,6 +238,21 @@ static void is_refused(void **state)
 	public_end(&x);
 }
 TEST_ROWS(refusals, is_refused)
+
+TEST(ibmon__no_memory__is_refused)
+{
+	struct ibmon_ring *r;
+	struct ibmon_desc d;
+	struct ibmon_mem mem;
+	struct public_rig x;
+
+	public_begin(&x, RXE("rc-write"));
+	d = public_desc(x.g.sq);
+	mem = public_mem(x.g.sq);
+	mem.ring = NULL;
+	assert_int_equal(ibmon_ring_open(x.m, &r, &d, &mem), -EINVAL);
+	public_end(&x);
+}
 
 TEST(ibmon__type_of_queue_pair_of_a_completion_queue__is_refused)
 {
