@@ -7,6 +7,9 @@ dist_example_DATA = etc/resexd.json etc/cluster.json etc/cluster-web.json etc/ca
 # A policy that is built outside of this tree.
 policyexampledir = $(docdir)/examples/policy
 dist_policyexample_DATA = etc/examples/policy/Makefile etc/examples/policy/limit.c
+# A program, and a layout of rings, that are built outside of this tree.
+ibmonexampledir = $(docdir)/examples/ibmon
+dist_ibmonexample_DATA = etc/examples/ibmon/Makefile etc/examples/ibmon/count.c etc/examples/ibmon/simple.c
 # Two hosts on one machine, by one command.
 twohostsdir = $(docdir)/examples/two-hosts
 dist_twohosts_DATA = etc/examples/two-hosts/cluster.json etc/examples/two-hosts/resexd.json
@@ -78,7 +81,7 @@ dist_completion_DATA += etc/bash-completion/resex-cacheload
 
 # The folders that only this package has, from the innermost on. One that holds something else stays.
 uninstall-hook:
-	@for dir in $(policydir) $(cachedir) $(pkgdatadir) $(policyexampledir) $(twohostsdir) $(scenariodir) $(exampledir) \
+	@for dir in $(policydir) $(cachedir) $(pkgdatadir) $(policyexampledir) $(ibmonexampledir) $(twohostsdir) $(scenariodir) $(exampledir) \
 		$(docdir) $(dkmsheadersdir) $(dkmsdir)/include $(dkmsdir) $(resexincludedir); do \
 		rmdir "$(DESTDIR)$$dir" 2>/dev/null || :; \
 	done

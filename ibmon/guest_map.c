@@ -124,7 +124,7 @@ static enum ring_fault map_and_open(struct guest_mon *g, struct ring_slot *s)
 	rc = g->ops->map(g->m, g->domid, s->frames, s->frame, &s->addr, NULL);
 	if (rc)
 		return RING_FAULT_MAP;
-	rc = ring_open(&s->ring, d, s->addr, (size_t)s->frames * HV_PAGE);
+	rc = ring_open_among(&s->ring, g->lim.layouts, d, s->addr, (size_t)s->frames * HV_PAGE);
 	if (!rc) {
 		g->pages += s->frames;
 		return RING_OK;
@@ -140,7 +140,7 @@ static enum ring_fault map_and_open(struct guest_mon *g, struct ring_slot *s)
 int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono now,
 		  struct ring_slot **out)
 {
-	uint32_t frames = ring_frames(d);
+	uint32_t frames = ring_frames(g->lim.layouts, d);
 	struct ring_slot *s;
 
 	if (g->calls >= GUEST_MAPS_MAX || !budget_has(&g->map_budget, now, map_tokens(frames)))

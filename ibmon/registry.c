@@ -146,25 +146,31 @@ static bool power_of_2_within(uint32_t v, uint32_t low, uint32_t high)
 }
 
 /* With that of its doorbell record. */
-static uint32_t frames_to_map(const struct guest_ring *g)
+static uint32_t frames_to_map(const struct walk *w, const struct guest_ring *g)
 {
 	const struct ring_desc d = { .kind = g->kind,
 				     .provider = g->provider,
 				     .frames = g->frames };
 
-	return ring_frames(&d);
+	return ring_frames(w->lim->layouts, &d);
+}
+
+static bool is_provider_known(const struct walk *w, const struct guest_ring *g)
+{
+	return (g->provider >= GUEST_PROVIDER_RXE && g->provider <= GUEST_PROVIDER_MLX4) ||
+	       ring_layout_name(w->lim->layouts, g->provider, g->kind);
 }
 
 /*
  * All arithmetic of later stages relies on these bounds: a ring fits its
  * frames, and each index of a frame is within the list.
  */
-static bool in_range(const struct guest_ring *g, uint32_t frames)
+static bool in_range(const struct walk *w, const struct guest_ring *g)
 {
 	uint64_t bytes = (uint64_t)g->elem_size * g->entries + g->offset;
+	uint32_t frames = w->out->frames;
 
-	if (!g->id || g->kind > GUEST_RING_CQ || g->provider < GUEST_PROVIDER_RXE ||
-	    g->provider > GUEST_PROVIDER_MLX4)
+	if (!g->id || g->kind > GUEST_RING_CQ || !is_provider_known(w, g))
 		return false;
 	if (!power_of_2_within(g->elem_size, GUEST_RING_ELEM_MIN, GUEST_RING_ELEM_MAX) ||
 	    !power_of_2_within(g->entries, 2, 1u << 20))
@@ -173,7 +179,7 @@ static bool in_range(const struct guest_ring *g, uint32_t frames)
 		return false;
 	if (g->offset >= GUEST_PAGE || g->db_offset >= GUEST_PAGE)
 		return false;
-	if (!g->frames || frames_to_map(g) > GUEST_RING_FRAMES_MAX || g->first_frame > frames ||
+	if (!g->frames || frames_to_map(w, g) > GUEST_RING_FRAMES_MAX || g->first_frame > frames ||
 	    g->frames > frames - g->first_frame)
 		return false;
 	return bytes <= (uint64_t)g->frames * GUEST_PAGE;
@@ -243,11 +249,11 @@ static void accept_ring(struct walk *w, const struct guest_ring *g, uint32_t fra
 static void decode_ring(struct walk *w, const struct guest_ring *g)
 {
 	uint32_t limit = w->lim->rings < GUEST_RINGS_MAX ? w->lim->rings : GUEST_RINGS_MAX;
-	uint32_t frames = frames_to_map(g);
+	uint32_t frames = frames_to_map(w, g);
 
 	if (g->kind == GUEST_RING_FREE)
 		return;
-	if (!in_range(g, w->out->frames) || id_known(w->out, g->id))
+	if (!in_range(w, g) || id_known(w->out, g->id))
 		add_fault(w, g->id, RING_FAULT_DESC);
 	else if (!has_frames(w->out, g))
 		add_fault(w, g->id, RING_FAULT_MAP);

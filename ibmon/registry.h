@@ -38,6 +38,8 @@ struct registry {
 struct registry_limits {
 	uint32_t rings; /* per guest, <= GUEST_RINGS_MAX */
 	uint32_t pages; /* frames over all rings of a guest */
+	/* Whose rings are accepted beside those that are built in; NULL: none. */
+	const struct ring_layouts *layouts;
 };
 
 /* Parse the xenstore node. 0; -EBADMSG: not of the form; -EPROTONOSUPPORT: version. */

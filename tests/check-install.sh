@@ -19,13 +19,17 @@ expected() {
 /usr/include/resex/agent_socket.h
 /usr/include/resex/cache.h
 /usr/include/resex/flow.h
+/usr/include/resex/ibmon.h
 /usr/include/resex/policy.h
 /usr/include/resex/report.h
 /usr/include/resex/units.h
+/usr/lib/libibmon.so
+/usr/lib/libibmon.so.0
 /usr/lib/libresex-cache.a
 /usr/lib/libresex-report.a
 /usr/lib/libresex-rings.so
 /usr/lib/pkgconfig/resex-cache.pc
+/usr/lib/pkgconfig/resex-ibmon.pc
 /usr/lib/pkgconfig/resex-policy.pc
 /usr/lib/pkgconfig/resex-report.pc
 /usr/lib/systemd/system/resex-agent.service
@@ -57,6 +61,9 @@ expected() {
 /usr/share/doc/resex/examples/cluster-web.json
 /usr/share/doc/resex/examples/cluster.json
 /usr/share/doc/resex/examples/ice-like.trace
+/usr/share/doc/resex/examples/ibmon/Makefile
+/usr/share/doc/resex/examples/ibmon/count.c
+/usr/share/doc/resex/examples/ibmon/simple.c
 /usr/share/doc/resex/examples/policy/Makefile
 /usr/share/doc/resex/examples/policy/limit.c
 /usr/share/doc/resex/examples/report.c
@@ -176,6 +183,38 @@ policy_example_decides() {
 	rm -r "$dest/usr/lib/resex"
 }
 
+# What libibmon exports is what its header declares, and it needs libc alone.
+ibmon_exports_its_header() {
+	local so=$dest/usr/lib/libibmon.so.0
+	diff <(sed -nE 's/^[a-z].*[ *](ibmon_[a-z_]+)\(.*/\1/p' "$dest/usr/include/resex/ibmon.h" | grep -v '^ibmon_read' | sort) \
+		<(nm -D --defined-only "$so" | awk '$2 == "T" { sub(/@@LIBIBMON_0$/, "", $3); print $3 }' | sort) || return
+	[ "$(nm -D --defined-only "$so" | awk '$2 !~ /[TA]/' | wc -l)" = 0 ] || return
+	readelf -d "$so" | grep -q 'SONAME.*\[libibmon\.so\.0\]' || return
+	[ "$(readelf -d "$so" | grep NEEDED | sed 's/.*\[//')" = 'libc.so.6]' ]
+}
+
+# replayed RECORDING ELSE...: the example counts what the recording says.
+replayed() {
+	LD_LIBRARY_PATH=$dest/usr/lib python3 "$here/golden/replay.py" "$@"
+}
+
+# The examples as their reader would build them: by the installed header, library and Makefile. They
+# read what real providers wrote; the layout as well as the one that is built in.
+ibmon_example_counts() {
+	local at=$tmp/example-ibmon
+	cp -r "$dest/usr/share/doc/resex/examples/ibmon" "$at" && chmod go-w "$at" &&
+		sed "s|^prefix=.*|prefix=$dest/usr|; s|=/usr/|=$dest/usr/|" "$dest/usr/lib/pkgconfig/resex-ibmon.pc" >"$at/resex-ibmon.pc" &&
+		PKG_CONFIG_PATH=$at make -s -C "$at" CFLAGS='-std=gnu11 -O2 -Wall -Wextra -Werror' || return
+	replayed "$here/golden/rxe/rc-write.ring" "$at/count" && replayed "$here/golden/mlx/mlx5-rc.ring" "$at/count" &&
+		replayed "$here/golden/rxe/rc-write.ring" "$at/count" "$at/simple.so" || return
+	chmod o+w "$at/simple.so"
+	! replayed "$here/golden/rxe/rc-write.ring" "$at/count" "$at/simple.so" || return
+	echo 'int main(void) { struct ibmon *m; return ibmon_open(&m, IBMON_ABI); }' | cat <(echo '#include <resex/ibmon.h>') - >"$tmp/plus.cc"
+	# shellcheck disable=SC2046 # flags are words
+	clang -x c++ -Wall -Wextra -Werror -o "$tmp/plus" "$tmp/plus.cc" -x none $(flags resex-ibmon) &&
+		LD_LIBRARY_PATH=$dest/usr/lib "$tmp/plus"
+}
+
 # The same with a header that needs this tree must fail: else the test above shows nothing.
 policy_that_needs_the_tree_does_not_compile() {
 	cp -r "$dest/usr/include" "$tmp/planted"
@@ -272,6 +311,7 @@ make -s -C "$build" install DESTDIR="$dest" >"$tmp/out" 2>&1 ||
 	{ cat "$tmp/out"; echo "install: 0 passed, 1 failed"; exit 1; }
 for what in same_list programs_run example_is_right units_are_right module_is_whole all_is_packaged \
 	    what_is_not_packaged_is_noticed debians_configuration_is_the_example pages_are_whole_in_html library_serves cache_library_serves \
+	    ibmon_exports_its_header ibmon_example_counts \
 	    policy_compiles_alone policy_example_decides policy_that_needs_the_tree_does_not_compile nothing_is_left; do
 	if $what >"$tmp/out" 2>&1; then
 		echo "pass ${what//_/ }"

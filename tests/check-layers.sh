@@ -32,6 +32,9 @@ include/resex/cache_ring.h resex/region_abi.h @pure
 include/resex/*        @pure
 policies/*             policies/ resex/policy.h src/core/ @pure
 src/util/conf*         src/util/ src/core/ resex/exit.h config.h @libc jansson.h
+src/util/plugin_elf*   src/util/plugin_file.h @libc elf.h
+src/util/plugin_seal*  src/util/plugin_file.h @libc link.h
+src/util/plugin_file*  src/util/plugin_file.h @libc
 src/util/guard*        src/util/guard.h src/util/guard_priv.h src/util/clock.h @libc setjmp.h
 src/util/*             src/util/ src/core/ config.h @libc
 src/hv/xen/xenstore*   src/hv/xen/xen.h src/hv/store.h resex/guest_abi.h @libc @xen
@@ -117,7 +120,10 @@ ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h
 ibmon/rings/*          ibmon/rings/ resex/agent_socket.h resex/guest_abi.h resex/queue_table.h @libc infiniband/
 ibmon/report/*         resex/report.h resex/agent_socket.h @libc
 ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ config.h @libc
+ibmon/ring/plug*       ibmon/ring/ src/core/ resex/guest_abi.h resex/ibmon.h @pure
 ibmon/ring/*           ibmon/ring/ src/core/ src/util/ resex/guest_abi.h config.h @libc
+ibmon/layout*          ibmon/layout.h ibmon/ring/ops.h resex/ibmon.h src/util/plugin_file.h @libc
+ibmon/public*          ibmon/layout.h ibmon/ring/ring_priv.h resex/guest_abi.h @libc
 ibmon/scan_load*       ibmon/scan.h src/util/seqread.h @pure
 ibmon/scan*            ibmon/ !ibmon/agent/ !ibmon/ring/ ibmon/ring/ring.h ibmon/ring/ring_priv.h ibmon/ring/mtu.h src/core/ @libc
 ibmon/*                ibmon/ !ibmon/agent/ !ibmon/ring/ ibmon/ring/ring.h src/core/ src/util/ resex/guest_abi.h config.h @libc
@@ -145,8 +151,6 @@ src/tick/tape*         src/tick/ src/core/ src/trace/ring.h @pure
 src/tick/*             src/tick/ src/core/ src/hv/dom.h ibmon/scan.h ibmon/ring/mtu.h policies/policies.h src/util/clock.h src/util/guard.h @pure stdatomic.h sys/eventfd.h unistd.h
 src/conf/cluster_agree* src/conf/cluster.h src/util/bytes.h nettle/ @libc
 src/conf/cluster_balance* src/conf/ src/core/ src/util/ src/reconf/act.h @libc
-src/conf/plugin_elf*   src/conf/plugin.h @libc elf.h
-src/conf/plugin_seal*  src/conf/plugin.h @libc link.h
 src/conf/*             src/conf/ src/core/ src/util/ policies/policies.h src/transport/transport.h src/counters/counters.h src/shared/lease.h ibmon/registry.h resex/region_abi.h @libc
 src/guests/trace*      src/guests/ src/tick/tape.h src/trace/file.h config.h @libc
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/conf/settings.h src/tick/handover.h src/tick/written.h src/hv/hv.h ibmon/guest.h @libc uuid/uuid.h
@@ -175,8 +179,9 @@ src/lab/sweep_file*    src/lab/sweep.h src/lab/figures.h src/lab/lab_cmd.h resex
 src/lab/sweep*         src/lab/sweep.h @libc jansson.h
 src/lab/main*          src/lab/figures_cmd.h src/lab/load_cmd.h src/lab/reconf_cmd.h src/lab/replay_cmd.h src/lab/sweep_cmd.h src/util/file.h resex/exit.h config.h @libc
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc
-src/daemon/*           src/daemon/ src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/guests/journal.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
+src/daemon/*           src/daemon/ ibmon/layout.h src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/guests/journal.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
 etc/examples/policy/*  resex/policy.h @pure
+etc/examples/ibmon/*   resex/ibmon.h @libc err.h
 etc/examples/*         resex/report.h resex/cache.h @libc
 tests/*                *
 END

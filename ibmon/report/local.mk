@@ -3,11 +3,9 @@
 lib_LIBRARIES += libresex-report.a
 libresex_report_a_SOURCES = ibmon/report/report.c
 libresex_report_a_CFLAGS = $(AM_CFLAGS) -fPIC
-resexincludedir = $(includedir)/resex
-resexinclude_HEADERS = include/resex/agent_socket.h include/resex/report.h \
+resexinclude_HEADERS += include/resex/agent_socket.h include/resex/report.h \
 	include/resex/flow.h include/resex/policy.h include/resex/units.h
-pkgconfigdir = $(libdir)/pkgconfig
-pkgconfig_DATA = resex-report.pc
+pkgconfig_DATA += resex-report.pc
 EXTRA_DIST += ibmon/report/resex-report.pc.in
 CLEANFILES += resex-report.pc
 resex-report.pc: $(srcdir)/ibmon/report/resex-report.pc.in Makefile

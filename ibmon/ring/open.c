@@ -13,11 +13,15 @@
 static const struct ring_ops *const layouts[] = { &ring_rxe_sq,	 &ring_rxe_cq,	&ring_mlx5_sq,
 						  &ring_mlx5_cq, &ring_mlx4_sq, &ring_mlx4_cq };
 
-const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind)
+const struct ring_ops *ring_ops_find(const struct ring_layouts *ls, uint32_t provider,
+				     uint32_t kind)
 {
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
 		if (layouts[i]->provider == provider && layouts[i]->kind == kind)
 			return layouts[i];
+	for (uint32_t i = 0; ls && i < ls->n; i++)
+		if (ls->ops[i].provider == provider && ls->ops[i].kind == kind)
+			return &ls->ops[i];
 	return NULL;
 }
 
@@ -62,6 +66,9 @@ const char *ring_fault_text(enum ring_fault f)
 		       "configuration";
 	case RING_FAULT_DESC:
 		return "its descriptor is malformed";
+	case RING_FAULT_PLUGIN:
+		return "the plug-in that has its layout returned counts that cannot be; mend the "
+		       "plug-in";
 	}
 	return "unknown fault";
 }
@@ -85,9 +92,21 @@ static int check_desc(const struct ring_desc *d, const volatile void *base, size
 	return 0;
 }
 
-uint32_t ring_frames(const struct ring_desc *desc)
+const char *ring_layout_name(const struct ring_layouts *ls, uint32_t provider, uint32_t kind)
 {
-	const struct ring_ops *ops = ring_ops_find(desc->provider, desc->kind);
+	const struct ring_ops *ops = ring_ops_find(ls, provider, kind);
+
+	return ops ? ops->name : NULL;
+}
+
+const char *ring_layout_loaded(const struct ring_layouts *ls, uint32_t i)
+{
+	return ls && i < ls->n ? ls->ops[i].name : NULL;
+}
+
+uint32_t ring_frames(const struct ring_layouts *ls, const struct ring_desc *desc)
+{
+	const struct ring_ops *ops = ring_ops_find(ls, desc->provider, desc->kind);
 
 	return desc->frames + (ops && ops->db_bytes);
 }
@@ -112,10 +131,14 @@ static int find_memory(const struct ring_ops *ops, const struct ring_desc *d,
 
 int ring_open(struct ring **r, const struct ring_desc *desc, const volatile void *base, size_t len)
 {
-	const struct ring_ops *ops = ring_ops_find(desc->provider, desc->kind);
+	return ring_open_among(r, NULL, desc, base, len);
+}
+
+int ring_open_among(struct ring **r, const struct ring_layouts *ls, const struct ring_desc *desc,
+		    const volatile void *base, size_t len)
+{
+	const struct ring_ops *ops = ring_ops_find(ls, desc->provider, desc->kind);
 	struct ring_mem mem;
-	struct ring *n;
-	size_t bytes;
 	int rc;
 
 	if (!ops)
@@ -123,18 +146,32 @@ int ring_open(struct ring **r, const struct ring_desc *desc, const volatile void
 	rc = check_desc(desc, base, len);
 	if (!rc)
 		rc = find_memory(ops, desc, base, len, &mem);
-	if (rc)
-		return rc;
-	bytes = (sizeof(*n) + ops->state_size(desc) + RING_LINE - 1) / RING_LINE * RING_LINE;
+	return rc ? rc : ring_open_over(r, ops, desc, &mem);
+}
+
+int ring_open_over(struct ring **r, const struct ring_ops *ops, const struct ring_desc *desc,
+		   const struct ring_mem *mem)
+{
+	struct ring *n;
+	size_t bytes;
+	int rc;
+
+	bytes = ops->layout ? ring_plug_state_size(ops->layout, desc) : ops->state_size(desc);
+	if (ops->layout && !bytes)
+		return -EPROTONOSUPPORT;
+	bytes = (sizeof(*n) + bytes + RING_LINE - 1) / RING_LINE * RING_LINE;
 	n = aligned_alloc(RING_LINE, bytes);
 	if (!n)
 		return -ENOMEM;
 	memset(n, 0, bytes);
 	n->desc = *desc;
 	n->ops = ops;
-	n->mem = mem;
+	n->mem = *mem;
 	n->totals.qpn = desc->number;
-	rc = ops->open(&n->desc, &n->mem, n->state);
+	if (ops->layout)
+		rc = ring_plug_open(ops->layout, &n->desc, &n->mem, n->state);
+	else
+		rc = ops->open(&n->desc, &n->mem, n->state);
 	if (rc) {
 		free(n);
 		return rc;

@@ -10,6 +10,8 @@
 
 #include "ibmon/ring/ring.h"
 
+struct ibmon_layout;
+
 /*
  * Bring the line from memory into the second-level cache. A line that is to come into the first
  * holds one of the few fill buffers (10 to 16 a core) until it has come: with prefetches of that
@@ -77,6 +79,7 @@ struct ring_ops {
 	 * and so of all that were posted before it. May be NULL.
 	 */
 	void (*completed)(void *state, uint32_t counter, bool failed);
+	const struct ibmon_layout *layout; /* of a plug-in, for plug.c; NULL: it is built in */
 };
 
 extern const struct ring_ops ring_rxe_sq;
@@ -86,8 +89,32 @@ extern const struct ring_ops ring_mlx5_cq;
 extern const struct ring_ops ring_mlx4_sq;
 extern const struct ring_ops ring_mlx4_cq;
 
-/* NULL: no code here knows this ring. */
-const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind);
+/* Layouts that are not built in: ibmon/layout.h loads them. */
+enum { RING_LAYOUTS_MAX = 16 };
+struct ring_layouts {
+	uint32_t n;
+	struct ring_ops ops[RING_LAYOUTS_MAX];
+};
+
+/* Built in, or one of ls, which may be NULL. NULL: no code here knows this ring. */
+const struct ring_ops *ring_ops_find(const struct ring_layouts *ls, uint32_t provider,
+				     uint32_t kind);
+
+/* As ring_open() of ring.h, over memory that was found, by a caller that checked all of desc. */
+int ring_open_over(struct ring **r, const struct ring_ops *ops, const struct ring_desc *desc,
+		   const struct ring_mem *mem);
+
+/* --- of plug-ins: plug.c ---------------------------------------------------------------- */
+
+extern const struct ring_ops ring_plug_sq;
+/* The operations of a layout that was checked. */
+struct ring_ops ring_plug_ops(const struct ibmon_layout *l);
+/* 0: it wants more than it may have. */
+size_t ring_plug_state_size(const struct ibmon_layout *l, const struct ring_desc *d);
+int ring_plug_open(const struct ibmon_layout *l, const struct ring_desc *d,
+		   const struct ring_mem *m, void *state);
+
+/* --- the rest of ring.c and open.c ------------------------------------------------------ */
 
 /*
  * Tell the send queue of this number, if it is among peers and of this provider, what was

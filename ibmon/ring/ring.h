@@ -57,6 +57,7 @@ enum ring_fault {
 	RING_FAULT_MAP,	   /* its frames could not be mapped */
 	RING_FAULT_LIMIT,  /* beyond this guest's limit of rings or pages */
 	RING_FAULT_DESC,   /* descriptor out of its ranges */
+	RING_FAULT_PLUGIN, /* its layout, a plug-in, returned counts that cannot be */
 };
 
 const char *ring_fault_text(enum ring_fault f); /* one sentence */
@@ -80,7 +81,15 @@ void ring_totals_add(struct ring_totals *to, const struct ring_totals *t);
 
 /* The name of a provider whose queues are read, by enum guest_ring_provider; NULL: another. */
 const char *ring_provider(uint32_t provider);
-/* What an operator must know of them: one sentence without an end. */
+/*
+ * Layouts that are not built in (ibmon/layout.h). ls NULL: there are none. The name of the layout
+ * of such rings, built in or not; NULL: none reads them.
+ */
+struct ring_layouts;
+const char *ring_layout_name(const struct ring_layouts *ls, uint32_t provider, uint32_t kind);
+/* The name of the i-th of ls; NULL: there are fewer. */
+const char *ring_layout_loaded(const struct ring_layouts *ls, uint32_t i);
+/* What an operator must know of the providers: one sentence without an end. */
 const char *ring_providers_note(void);
 
 struct ring;
@@ -100,7 +109,7 @@ struct ring_quiet {
  * Frames that must be mapped, one after the other, to read the ring: its own, and that of its
  * doorbell record if its layout has one.
  */
-uint32_t ring_frames(const struct ring_desc *desc);
+uint32_t ring_frames(const struct ring_layouts *ls, const struct ring_desc *desc);
 
 /*
  * Open a ring over len mapped bytes at base (the first byte of its first
@@ -111,6 +120,9 @@ uint32_t ring_frames(const struct ring_desc *desc);
  * disagree, or do not fit len; -ENOMEM.
  */
 int ring_open(struct ring **r, const struct ring_desc *desc, const volatile void *base, size_t len);
+/* The same, also by layouts of ls. */
+int ring_open_among(struct ring **r, const struct ring_layouts *ls, const struct ring_desc *desc,
+		    const volatile void *base, size_t len);
 void ring_close(struct ring *r); /* frees; the caller unmaps */
 
 /*

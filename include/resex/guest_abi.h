@@ -124,6 +124,7 @@ enum guest_ring_provider {
 	GUEST_PROVIDER_RXE = 1,
 	GUEST_PROVIDER_MLX5 = 2,
 	GUEST_PROVIDER_MLX4 = 3,
+	/* 64 to 65535: those of layouts that the host loads (resex/ibmon.h) */
 };
 
 /* What a queue pair is: on mlx5 it says where the data are in a work request. */

@@ -15,8 +15,6 @@ libconf_a_SOURCES = \
 	src/conf/cluster_text.h \
 	src/conf/guest.c \
 	src/conf/plugin.c src/conf/plugin.h \
-	src/conf/plugin_elf.c \
-	src/conf/plugin_seal.c \
 	src/conf/plugin_table.c \
 	src/conf/policy.c src/conf/policy.h \
 	src/conf/policy_pages.c src/conf/policy_pages.h \

@@ -6,29 +6,20 @@
 #include "src/conf/plugin.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/util/guard.h"
 
-enum { DIR_MAX = 4096, DIR_SHOWN = 100 };
+enum { DIR_MAX = 4096 };
 
-/* A file as it was when it was loaded. */
 struct plugin {
 	char name[FLOW_NAME_MAX];
-	struct stat st;
-	void *dl;
-	/* The copy. It stays open: the dynamic linker knows an object by its path. */
-	int fd;
-	const struct policy_ops *ops;
+	struct plugin_file file;
 };
 
 struct plugins {
@@ -48,23 +39,12 @@ int plugins_open(struct plugins **out, const char *dir)
 	return 0;
 }
 
-static void unload(struct plugin *p)
-{
-	if (p->dl) {
-		/* The compiler's own code at the end writes there. */
-		(void)plugin_seal(p->dl, false);
-		dlclose(p->dl);
-	}
-	if (p->fd >= 0)
-		close(p->fd);
-}
-
 void plugins_close(struct plugins *ps)
 {
 	if (!ps)
 		return;
 	while (ps->n)
-		unload(&ps->plugin[--ps->n]);
+		plugin_file_unload(&ps->plugin[--ps->n].file);
 	free(ps);
 }
 
@@ -73,146 +53,16 @@ const char *plugins_dir(const struct plugins *ps)
 	return ps->dir;
 }
 
-/* --- who may have written it --------------------------------------------------------- */
-
-static int refuse(char why[static PLUGIN_WHY_MAX], int rc, const char *text)
-{
-	snprintf(why, PLUGIN_WHY_MAX, "%s", text);
-	return rc;
-}
-
-/*
- * Its code runs with the rights of this process: root, or this process's own user, is the only one
- * that may have written it.
- */
-static int check_owner(const struct stat *st, const char *what, char why[static PLUGIN_WHY_MAX])
-{
-	if (st->st_uid && st->st_uid != geteuid()) {
-		snprintf(why, PLUGIN_WHY_MAX,
-			 "%s is owned by the user %u, who could run code as root: give it to root "
-			 "(chown root)",
-			 what, st->st_uid);
-		return -EACCES;
-	}
-	if (st->st_mode & (S_IWGRP | S_IWOTH)) {
-		snprintf(why, PLUGIN_WHY_MAX,
-			 "others than its owner can write %s (mode %o): take that away (chmod "
-			 "go-w)",
-			 what, st->st_mode & 07777);
-		return -EACCES;
-	}
-	return 0;
-}
-
-/* In a directory with the sticky bit each user changes only own files. */
-static int check_above(const char *path, char why[static PLUGIN_WHY_MAX])
-{
-	char what[DIR_SHOWN + 32];
-	struct stat st;
-
-	if (stat(path, &st))
-		return -errno;
-	if (st.st_mode & S_ISVTX)
-		st.st_mode &= ~(mode_t)(S_IWGRP | S_IWOTH);
-	snprintf(what, sizeof(what), "the directory %.*s", DIR_SHOWN, path);
-	return check_owner(&st, what, why);
-}
-
-/*
- * The directory, and all above it: a user who can change one of them can put another directory in
- * its place.
- */
-static int check_dir(int dir, const char *path, char why[static PLUGIN_WHY_MAX])
-{
-	char real[PATH_MAX];
-	struct stat st, is;
-	int rc;
-
-	if (!realpath(path, real) || fstat(dir, &st) || stat(real, &is))
-		return -errno;
-	if (st.st_dev != is.st_dev || st.st_ino != is.st_ino)
-		return -EAGAIN; /* it was replaced just now */
-	rc = check_owner(&st, "the directory", why);
-	while (!rc && real[1]) {
-		char *slash = strrchr(real, '/');
-
-		slash[slash == real] = 0;
-		rc = check_above(real, why);
-	}
-	return rc;
-}
-
-static int check_file(int fd, struct stat *st, char why[static PLUGIN_WHY_MAX])
-{
-	if (fstat(fd, st))
-		return -errno;
-	if (!S_ISREG(st->st_mode))
-		return refuse(why, -EINVAL,
-			      "it is not a regular file: put the shared object there");
-	if (st->st_size > PLUGIN_BYTES_MAX)
-		return refuse(why, -EFBIG,
-			      "it is larger than 16 MiB: build it without -g, or strip it");
-	return check_owner(st, "it", why);
-}
-
-/* *fd is to be closed, also after an error, when it is not below 0. */
-static int open_file(const struct plugins *ps, const char *name, int *fd, struct stat *st,
-		     char why[static PLUGIN_WHY_MAX])
-{
-	int dir = open(ps->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
-	char file[FLOW_NAME_MAX + 4];
-
-	if (dir < 0)
-		return -errno;
-	snprintf(file, sizeof(file), "%.63s.so", name);
-	/* NONBLOCK: a FIFO would have the daemon wait for a writer. */
-	*fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	rc = *fd < 0 ? -errno : check_dir(dir, ps->dir, why);
-	close(dir);
-	if (rc == -ELOOP)
-		return refuse(why, rc, "it is a symbolic link: put the shared object itself there");
-	return rc ? rc : check_file(*fd, st, why);
-}
-
 /* --- load ------------------------------------------------------------------------------ */
 
-/* A copy of the file that no other process can change. */
-static int copy_file(int from, off_t size, struct plugin *p)
-{
-	off_t at = 0;
-
-	p->fd = memfd_create(p->name, MFD_CLOEXEC);
-	if (p->fd < 0)
-		return -errno;
-	while (at < size) {
-		char buf[65536];
-		ssize_t n = pread(from, buf, sizeof(buf), at);
-
-		if (n < 0)
-			return -errno;
-		if (!n || n > size - at)
-			return -EAGAIN; /* another program is writing it */
-		if (write(p->fd, buf, (size_t)n) != n)
-			return errno ? -errno : -EIO;
-		at += n;
-	}
-	return 0;
-}
-
-static int check_copy(const struct plugin *p, off_t size, char why[static PLUGIN_WHY_MAX])
-{
-	void *at;
-	int rc;
-
-	if (!size)
-		return refuse(why, -EINVAL, "it is empty: build it again");
-	at = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, p->fd, 0);
-	if (at == MAP_FAILED)
-		return -errno;
-	rc = plugin_elf_check(at, (size_t)size, why);
-	munmap(at, (size_t)size);
-	return rc;
-}
+const struct plugin_kind plugin_policy_kind = {
+	.symbol = POLICY_SYMBOL,
+	.define = "define const struct policy_ops " POLICY_SYMBOL ", not static",
+	.may_call =
+		"a policy allocates, prints, reads and waits for nothing, and calls no library: "
+		"resex-policy(7) lists what it may call",
+	.once = "do at the first decide(), or in init(), what is to be done once",
+};
 
 int plugin_call(void (*fn)(void *), void *arg, const char *what, char why[static PLUGIN_WHY_MAX])
 {
@@ -250,45 +100,36 @@ static void call_table_check(void *arg)
 	c->rc = plugin_table_check(c->ops, c->name, c->why);
 }
 
-static int load_copy(struct plugin *p, char why[static PLUGIN_WHY_MAX])
+static int check_table(const struct plugin *p, char why[static PLUGIN_WHY_MAX])
 {
-	char path[64];
-	struct table_call c = { .name = p->name, .why = why };
-	int rc;
+	struct table_call c = { .ops = p->file.table, .name = p->name, .why = why };
+	int rc = plugin_call(call_table_check, &c, "its table has a pointer that leads nowhere",
+			     why);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", p->fd);
-	p->dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!p->dl) {
-		snprintf(why, PLUGIN_WHY_MAX, "it cannot be loaded: %.180s", dlerror());
-		return -EINVAL;
-	}
-	p->ops = c.ops = dlsym(p->dl, POLICY_SYMBOL);
-	if (!c.ops)
-		return refuse(why, -EINVAL, "it exports no symbol " POLICY_SYMBOL);
-	rc = plugin_call(call_table_check, &c, "its table has a pointer that leads nowhere", why);
-	if (!rc)
-		rc = c.rc;
-	return rc ? rc : plugin_seal(p->dl, true);
+	return rc ? rc : c.rc;
 }
 
 static int load(struct plugins *ps, int fd, const struct stat *st, const char *name,
 		char why[static PLUGIN_WHY_MAX])
 {
-	struct plugin p = { .st = *st, .fd = -1 };
+	struct plugin p = { 0 };
 	int rc;
 
-	if (ps->n == PLUGINS_MAX)
-		return refuse(why, -ENOSPC,
-			      "64 plug-ins were loaded since the start, or files that changed: "
-			      "restart resexd");
+	if (ps->n == PLUGINS_MAX) {
+		snprintf(why, PLUGIN_WHY_MAX,
+			 "64 plug-ins were loaded since the start, or files that changed: restart "
+			 "resexd");
+		return -ENOSPC;
+	}
 	snprintf(p.name, sizeof(p.name), "%s", name);
-	rc = copy_file(fd, st->st_size, &p);
-	if (!rc)
-		rc = check_copy(&p, st->st_size, why);
-	if (!rc)
-		rc = load_copy(&p, why);
+	rc = plugin_file_load(&p.file, &plugin_policy_kind, fd, st, name, why);
 	if (rc)
-		unload(&p);
+		return rc;
+	rc = check_table(&p, why);
+	if (!rc)
+		rc = plugin_seal(p.file.dl, true);
+	if (rc)
+		plugin_file_unload(&p.file);
 	else
 		ps->plugin[ps->n++] = p;
 	return rc;
@@ -296,34 +137,30 @@ static int load(struct plugins *ps, int fd, const struct stat *st, const char *n
 
 static bool is_loaded(const struct plugin *p, const char *name, const struct stat *st)
 {
-	const struct stat *was = &p->st;
-
-	return !strcmp(p->name, name) && was->st_dev == st->st_dev && was->st_ino == st->st_ino &&
-	       was->st_size == st->st_size && was->st_mtim.tv_sec == st->st_mtim.tv_sec &&
-	       was->st_mtim.tv_nsec == st->st_mtim.tv_nsec &&
-	       was->st_ctim.tv_sec == st->st_ctim.tv_sec &&
-	       was->st_ctim.tv_nsec == st->st_ctim.tv_nsec;
+	return !strcmp(p->name, name) && plugin_file_same(&p->file, st);
 }
 
 int plugins_find(struct plugins *ps, const char *name, const struct policy_ops **ops,
 		 char why[static PLUGIN_WHY_MAX])
 {
+	char file[FLOW_NAME_MAX + 4];
 	struct stat st = { 0 };
 	int fd = -1, rc;
 
 	why[0] = 0;
 	if (!ps || !plugin_name_fits(name))
 		return -ENOENT;
-	rc = open_file(ps, name, &fd, &st, why);
+	snprintf(file, sizeof(file), "%.63s.so", name);
+	rc = plugin_file_open(ps->dir, file, &fd, &st, why);
 	for (int i = 0; !rc && i < ps->n; i++)
 		if (is_loaded(&ps->plugin[i], name, &st)) {
-			*ops = ps->plugin[i].ops;
+			*ops = ps->plugin[i].file.table;
 			goto out;
 		}
 	if (!rc)
 		rc = load(ps, fd, &st, name, why);
 	if (!rc)
-		*ops = ps->plugin[ps->n - 1].ops;
+		*ops = ps->plugin[ps->n - 1].file.table;
 	else if (!why[0] && rc != -ENOENT)
 		snprintf(why, PLUGIN_WHY_MAX, "it cannot be read: %s", strerror(-rc));
 out:

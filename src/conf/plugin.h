@@ -4,8 +4,7 @@
  *
  *	NAME -> DIR/NAME.so: owner, mode -> copy -> imports -> loaded -> table -> sealed
  *
- * A file is read once into memory of its own and loaded from there: a file that is overwritten
- * while its policy decides changes nothing. What is loaded stays so until plugins_close(), because
+ * util/plugin_file.h does all but the table. What is loaded stays so until plugins_close(), because
  * snapshots refer to its texts; PLUGINS_MAX bounds it.
  */
 #ifndef RESEX_CONF_PLUGIN_H
@@ -13,12 +12,9 @@
 
 #include "policies/policies.h"
 #include "src/util/conf.h"
+#include "src/util/plugin_file.h"
 
-enum {
-	PLUGINS_MAX = 64,	    /* loaded by one process; a file that changed counts again */
-	PLUGIN_BYTES_MAX = 1 << 24, /* of a file */
-	PLUGIN_WHY_MAX = 256,
-};
+enum { PLUGINS_MAX = 64 }; /* loaded by one process; a file that changed counts again */
 
 struct plugins;
 
@@ -45,14 +41,10 @@ int plugins_names(const struct plugins *ps, char (*name)[FLOW_NAME_MAX], int max
 /* Is name one that a policy may have: lower-case letters, digits and '-', a letter first? */
 bool plugin_name_fits(const char *name);
 
-/* --- parts, which are pure ------------------------------------------------------------ */
+/* What a shared object must be to be a policy: for plugin_file_load(). */
+extern const struct plugin_kind plugin_policy_kind;
 
-/*
- * Is the file a shared object for this machine that exports POLICY_SYMBOL, needs no library but
- * libc, calls only what a policy may, and runs no code when it is loaded? 0 or -EINVAL with why.
- * Any bytes may be given.
- */
-int plugin_elf_check(const uint8_t *file, size_t size, char why[static PLUGIN_WHY_MAX]);
+/* --- parts ---------------------------------------------------------------------------- */
 
 /*
  * Is the table right, with this name? 0 or -EINVAL with why. Follows the table's pointers: call it
@@ -60,12 +52,6 @@ int plugin_elf_check(const uint8_t *file, size_t size, char why[static PLUGIN_WH
  */
 int plugin_table_check(const struct policy_ops *ops, const char *name,
 		       char why[static PLUGIN_WHY_MAX]);
-
-/*
- * sealed: the variables of a loaded object can only be read from now on, else also written. 0 or
- * -errno.
- */
-int plugin_seal(void *dl, bool sealed);
 
 /* What plugins_find() and policy_start() give a plug-in's code on the control thread. */
 #define PLUGIN_LOAD_NS (100 * NS_PER_MS)

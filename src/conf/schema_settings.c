@@ -14,6 +14,7 @@ static const struct conf_says top_says[] = {
 	{ "policy", "The pricing policy: see resex-policies(7)." },
 	{ "policy_file", "A file with the policy's parameters; empty: their defaults." },
 	{ "policy_dir", "The directory with policy plug-ins: see resex-policy(7)." },
+	{ "layout_dir", "The directory with layouts of rings: see libibmon(3); empty: none." },
 	{ "socket", "Where resex asks resexd." },
 	{ "socket_group", "Members of this group may ask, but change nothing; empty: root alone." },
 	{ "state_dir", "Where caps are saved, and in a cluster this host's generation." },

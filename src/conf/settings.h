@@ -64,6 +64,7 @@ struct daemon_conf {
 	char policy[FLOW_NAME_MAX];
 	char policy_file[CONFIG_PATH_MAX + 1]; /* "": built-in defaults */
 	char policy_dir[CONFIG_PATH_MAX + 1];  /* has the plug-ins */
+	char layout_dir[CONFIG_PATH_MAX + 1];  /* has layouts of rings; "": none */
 	char socket[CONFIG_PATH_MAX + 1];
 	char socket_group[FLOW_NAME_MAX];    /* "": root only */
 	char state_dir[CONFIG_PATH_MAX + 1]; /* holds caps.json */

@@ -230,13 +230,16 @@ static json_t *scheduler_names(const struct guests *gs)
 	return arr;
 }
 
-static json_t *provider_names(void)
+static json_t *provider_names(const struct ring_layouts *ls)
 {
 	json_t *arr = json_array();
+	const char *name;
 
 	for (uint32_t p = GUEST_PROVIDER_RXE; p <= GUEST_PROVIDER_MLX4; p++)
 		if (ring_provider(p))
 			json_array_append_new(arr, json_string(ring_provider(p)));
+	for (uint32_t i = 0; (name = ring_layout_loaded(ls, i)) != NULL; i++)
+		json_array_append_new(arr, json_string(name));
 	return arr;
 }
 
@@ -283,7 +286,7 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	put_u(o, "map_calls", calls);
 	put_u(o, "mapped_pages", pages);
 	put_u(o, "events_lost", all.events_lost);
-	json_object_set_new(o, "queues_read", provider_names());
+	json_object_set_new(o, "queues_read", provider_names(all.layouts));
 	put_s(o, "queues_note", ring_providers_note());
 	put_trace(o, "trace", guests_trace(c->guests));
 	for (uint32_t i = 0; i < all.conf->links; i++)
@@ -385,7 +388,16 @@ static void put_totals(json_t *o, const struct ring_totals *t)
 	put_flags(o, t->flags);
 }
 
-static json_t *ring_row(const struct guest_ring_info *info, const struct ring_totals *t)
+/* Of a plug-in, the name of its layout. */
+static const char *provider_of(const struct ring_layouts *ls, const struct ring_desc *d)
+{
+	const char *name = ring_provider(d->provider);
+
+	return name ? name : ring_layout_name(ls, d->provider, d->kind);
+}
+
+static json_t *ring_row(const struct ring_layouts *ls, const struct guest_ring_info *info,
+			const struct ring_totals *t)
 {
 	json_t *o = json_object();
 
@@ -394,7 +406,7 @@ static json_t *ring_row(const struct guest_ring_info *info, const struct ring_to
 	put_s(o, "fault", info->fault ? ring_fault_text(info->fault) : "");
 	if (info->desc.kind) { /* 0: the registry has no good descriptor of it */
 		put_s(o, "kind", info->desc.kind == RING_CQ ? "CQ" : "SQ");
-		put_name(o, "provider", ring_provider(info->desc.provider));
+		put_name(o, "provider", provider_of(ls, &info->desc));
 		put_u(o, "entries", info->desc.entries);
 		put_u(o, "path_mtu", info->desc.path_mtu);
 		put_u(o, "pid", info->desc.pid);
@@ -416,6 +428,7 @@ static json_t *rings_of(struct call *c, const struct guest_entry *g)
 {
 	json_t *o = json_object(), *arr = json_array(), *gone = json_object(), *all = json_object();
 	const struct guest_view v = guest_view(c->guests, g);
+	const struct ring_layouts *layouts = guests_view(c->guests).layouts;
 	struct ring_totals sum = { 0 }, left = { 0 }, t;
 	struct guest_ring_info info;
 	struct guest_state st;
@@ -443,7 +456,7 @@ static json_t *rings_of(struct call *c, const struct guest_entry *g)
 		/* A ring that the sampler did not read yet gets a row without counts. */
 		bool shown = guest_ring_shown(v.mon, i, &t);
 
-		json_array_append_new(arr, ring_row(&info, shown ? &t : NULL));
+		json_array_append_new(arr, ring_row(layouts, &info, shown ? &t : NULL));
 		if (shown && info.desc.kind == RING_SQ)
 			ring_totals_add(&sum, &t);
 	}

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "resex/exit.h"
+#include "ibmon/layout.h"
 #include "src/conf/cluster.h"
 #include "src/conf/policy.h"
 #include "src/conf/settings.h"
@@ -62,6 +63,23 @@ static int check_cluster(const struct log *log, const struct daemon_conf *conf,
 	return rc;
 }
 
+/* *ls is NULL on error. */
+static int open_layouts(struct layouts **ls, const struct daemon_conf *conf, struct conf_error *e)
+{
+	char why[LAYOUT_WHY_MAX];
+	int rc = layouts_open(ls);
+
+	if (rc)
+		return rc;
+	rc = layouts_load_all(*ls, conf->layout_dir, why);
+	if (rc) {
+		conf_error_set(e, conf_exit(rc), "layout_dir: %s", why);
+		layouts_close(*ls);
+		*ls = NULL;
+	}
+	return rc;
+}
+
 /*
  * All that a start would refuse and that can be seen without opening anything: the unit runs
  * it before each start, and an operator before each reload.
@@ -69,6 +87,7 @@ static int check_cluster(const struct log *log, const struct daemon_conf *conf,
 static int check_only(const struct log *log, const struct daemon_conf *conf, const char *file)
 {
 	struct policy_inst *pi = NULL;
+	struct layouts *layouts = NULL;
 	struct plugins *ps = NULL;
 	struct conf_error e = { 0 };
 	char cluster[CLUSTER_TEXT] = "";
@@ -77,6 +96,8 @@ static int check_only(const struct log *log, const struct daemon_conf *conf, con
 
 	if (!rc)
 		rc = policy_load(&pi, ps, conf->policy, conf->policy_file, &e);
+	if (!rc)
+		rc = open_layouts(&layouts, conf, &e);
 	if (rc) {
 		rc = report_error(log, &e);
 		goto out;
@@ -93,6 +114,7 @@ static int check_only(const struct log *log, const struct daemon_conf *conf, con
 out:
 	policy_free(pi);
 	plugins_close(ps);
+	layouts_close(layouts);
 	return rc;
 }
 
@@ -236,7 +258,8 @@ static void end_by_quit(void)
 }
 
 static int run_engine(const struct log *log, const struct daemon_conf *conf,
-		      const struct options *o, void *hv_arg, struct plugins *ps, int *sig)
+		      const struct options *o, void *hv_arg, struct plugins *ps,
+		      const struct layouts *layouts, int *sig)
 {
 	const struct engine_conf ec = { .conf = conf,
 					.file = o->config,
@@ -244,6 +267,7 @@ static int run_engine(const struct log *log, const struct daemon_conf *conf,
 					.hv_arg = hv_arg,
 					.log = log,
 					.plugins = ps,
+					.layouts = &layouts->found,
 					.observe = o->mode == MODE_OBSERVE };
 	struct conf_error e = { 0 };
 	struct engine *en;
@@ -267,13 +291,15 @@ static int run_daemon(const struct log *log, const struct daemon_conf *conf,
 		      const struct options *o, void *hv_arg, int *sig)
 {
 	struct conf_error e = { 0 };
-	struct plugins *ps;
+	struct layouts *layouts = NULL;
+	struct plugins *ps = NULL;
 	int rc = plugins_open(&ps, conf->policy_dir);
 
-	if (rc)
-		return report_error(log, &e);
-	rc = run_engine(log, conf, o, hv_arg, ps, sig);
+	if (!rc)
+		rc = open_layouts(&layouts, conf, &e);
+	rc = rc ? report_error(log, &e) : run_engine(log, conf, o, hv_arg, ps, layouts, sig);
 	plugins_close(ps);
+	layouts_close(layouts);
 	return rc;
 }
 

@@ -123,6 +123,7 @@ static int open_guests(struct engine *e)
 		.watch = e->watch,
 		.counters = counters_of(e),
 		.plugins = e->c.plugins,
+		.layouts = e->c.layouts,
 		.observe = e->c.observe,
 	};
 	int rc = guests_open(&e->guests, &parts, e->c.init);

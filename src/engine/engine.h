@@ -17,6 +17,7 @@
 struct engine;
 struct guests;
 struct plugins;
+struct ring_layouts;
 
 /* A caller that watches a run and ends it, as a scenario does. */
 struct engine_guide {
@@ -35,10 +36,11 @@ struct engine_conf {
 	const struct hv_backend *hv;
 	void *hv_arg; /* argument of the backend's open() */
 	const struct log *log;
-	bool observe;			  /* count, account and decide, but set no cap */
-	struct policy_inst *init;	  /* the first policy, taken over; NULL: that of conf */
-	struct plugins *plugins;	  /* the caller's (conf/plugin.h); NULL: none */
-	const struct engine_guide *guide; /* NULL: none */
+	bool observe;			    /* count, account and decide, but set no cap */
+	struct policy_inst *init;	    /* the first policy, taken over; NULL: that of conf */
+	struct plugins *plugins;	    /* the caller's (conf/plugin.h); NULL: none */
+	const struct ring_layouts *layouts; /* the caller's (ibmon/layout.h); NULL: none */
+	const struct engine_guide *guide;   /* NULL: none */
 	/*
 	 * A clock of clock_sim(), which engine_run() moves on tick by tick, in one
 	 * thread, as fast as it can: the same conf gives the same run. There is no

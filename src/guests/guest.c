@@ -114,6 +114,7 @@ static void report_new(struct guests *gs, struct guest_entry *g, struct mono now
 /* Its own cap is read here if it has run, before a policy of this run can set another. */
 int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_t wall_ns)
 {
+	struct registry_limits lim = gs->conf->limits;
 	struct guest_entry *g;
 	bool kept;
 	int slot = choose_slot(gs, d, now, &kept), rc;
@@ -123,7 +124,8 @@ int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_
 	g = calloc(1, sizeof(*g));
 	if (!g)
 		return -ENOMEM;
-	rc = guest_open(&g->mon, gs->hv->mem, gs->mem, d->domid, &gs->conf->limits);
+	lim.layouts = gs->layouts;
+	rc = guest_open(&g->mon, gs->hv->mem, gs->mem, d->domid, &lim);
 	if (rc) {
 		free(g);
 		return rc;

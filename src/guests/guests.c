@@ -30,6 +30,7 @@ int guests_open(struct guests **out, const struct guests_parts *p, struct policy
 	gs->watch = p->watch;
 	gs->counters = p->counters;
 	gs->plugins = p->plugins;
+	gs->layouts = p->layouts;
 	gs->observe = p->observe;
 	gs->policy = policy;
 	gs->rescan_due = true;

@@ -32,9 +32,10 @@ struct guests_parts {
 	struct hv_mem *mem;
 	struct hv_sched *sched;
 	struct hv_watch *watch;
-	struct counters counters; /* ops NULL: there are none, nothing is checked */
-	struct plugins *plugins;  /* conf/plugin.h; NULL: none */
-	bool observe;		  /* no cap is ever set */
+	struct counters counters;	    /* ops NULL: there are none, nothing is checked */
+	struct plugins *plugins;	    /* conf/plugin.h; NULL: none */
+	const struct ring_layouts *layouts; /* ibmon/layout.h; NULL: none */
+	bool observe;			    /* no cap is ever set */
 };
 
 /* Takes policy over when it succeeds. 0 or -errno. */
@@ -74,6 +75,7 @@ struct guests_view {
 	const struct counter_ops *const *counters; /* ended by NULL; NULL: there are none */
 	uint64_t policy_number;			   /* how many policies guests_set_policy has set */
 	struct plugins *plugins;		   /* NULL: none */
+	const struct ring_layouts *layouts;	   /* NULL: none */
 	/*
 	 * A plug-in was stopped, and null is in force in its place: its name, and why. NULL: none
 	 * was since a policy was set last.

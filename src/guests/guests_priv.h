@@ -152,6 +152,7 @@ struct guests {
 	uint64_t policy_taken_up; /* policy_number when policy_old was last freed */
 	uint64_t policy_since;	  /* serial of the first set with that policy */
 	struct plugins *plugins;
+	const struct ring_layouts *layouts;
 	struct stopped stopped; /* as in guests_view; name "": none */
 	uint64_t serial, created;
 	struct guest_set *sets[64]; /* published, not yet freed */

@@ -18,6 +18,7 @@ struct guests_view guests_view(const struct guests *gs)
 		.paused = gs->paused,
 		.policy_number = gs->policy_number,
 		.plugins = gs->plugins,
+		.layouts = gs->layouts,
 		.stopped = gs->stopped.name[0] ? gs->stopped.name : NULL,
 		.stopped_why = gs->stopped.name[0] ? gs->stopped.why : NULL,
 		.policy_changing = gs->policy_old != NULL,

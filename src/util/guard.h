@@ -5,7 +5,7 @@
  * The call runs on the caller's thread. A fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) within
  * it, and a timer of the guard, jump back to the caller. That is sound for functions that hold
  * nothing which others wait for: no lock, no half-written heap. So the function must not call
- * libc, but for functions such as memcpy(); src/conf/plugin_elf.c refuses plug-ins that do. What
+ * libc, but for functions such as memcpy(); plugin_elf.c refuses plug-ins that do. What
  * the function wrote before it was left is as it is.
  *
  * Faults outside of a guarded call do what they did before: their former action is put back, and

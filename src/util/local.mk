@@ -14,5 +14,8 @@ libutil_a_SOURCES = \
 	src/util/log.c src/util/log.h \
 	src/util/netlink.c src/util/netlink.h \
 	src/util/notify.c src/util/notify.h \
+	src/util/plugin_elf.c \
+	src/util/plugin_file.c src/util/plugin_file.h \
+	src/util/plugin_seal.c \
 	src/util/seqread.h \
 	src/util/utf8.c src/util/utf8.h

@@ -192,6 +192,17 @@ printf '{ "links"\n' >"$dir/bad.json"
 fails 4 resexd "$dir/bad.json:[12]:[0-9]+: " "$dir/resexd" --check -c "$dir/bad.json"
 printf '{ "policy": "a\\u0000b" }\n' >"$dir/bad.json"
 fails 4 resexd '1:[0-9]+: a string contains a NUL character: remove it' "$dir/resexd" --check -c "$dir/bad.json"
+# Layouts of rings that are plug-ins: they are loaded, or resexd does not start.
+mkdir "$dir/layouts"
+config "\"layout_dir\": \"$dir/layouts\""
+${CC:-cc} -std=gnu11 -I"$top/include" -shared -fPIC -o "$dir/layouts/simple.so" "$top/etc/examples/ibmon/simple.c"
+chmod 644 "$dir/layouts/simple.so"
+good 'resexd --check with a layout' 'c.json: good' resexd --check
+chmod 666 "$dir/layouts/simple.so"
+fails 8 resexd "layout_dir: $dir/layouts/simple.so: others than its owner can write it" resexd --check
+fails 8 resexd "layout_dir: $dir/layouts/simple.so: others than its owner can write it" resexd
+rm -r "$dir/layouts"
+fails 4 resexd "layout_dir: $dir/layouts: it cannot be read: No such file" resexd --check
 config '"policy": "none"'
 fails 5 resexd 'c.json:2:[0-9]+: there is no policy "none": use null' resexd --check
 fails 5 resexd 'c.json:2:[0-9]+: there is no policy "none"' resexd

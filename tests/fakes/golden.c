@@ -31,7 +31,7 @@ static int add_ring(struct golden *g, const char *value)
 	r->len = (g->provider == GUEST_PROVIDER_RXE ? 384 : 0) + (size_t)elem * entries;
 	r->desc.frames = (uint32_t)((r->len + GUEST_PAGE - 1) / GUEST_PAGE);
 	if (g->provider != GUEST_PROVIDER_RXE)
-		r->len = (size_t)ring_frames(&r->desc) * GUEST_PAGE;
+		r->len = (size_t)ring_frames(NULL, &r->desc) * GUEST_PAGE;
 	r->mem = aligned_alloc(8, r->len);
 	if (!r->mem)
 		return -1;

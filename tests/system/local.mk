@@ -68,7 +68,7 @@ TESTS += tests/system/test_wire.py
 EXTRA_DIST += tests/system/test_wire.py
 
 # rdmaload: RDMA traffic over loopback that tells its truth at the end (see --help).
-EXTRA_DIST += tests/golden/mlx tests/golden/rxe
+EXTRA_DIST += tests/golden/mlx tests/golden/replay.py tests/golden/rxe
 
 if VERBS
 noinst_PROGRAMS += rdmaload

@@ -381,6 +381,19 @@ tests_unit_test_golden_rxe_SOURCES = tests/unit/test_golden_rxe.c tests/fakes/go
 tests_unit_test_golden_rxe_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DGOLDEN_DIR='"$(abs_top_srcdir)/tests/golden"'
 tests_unit_test_golden_rxe_LDADD = $(IBMON_LIBS)
+check_PROGRAMS += tests/unit/test_guest_layout tests/unit/test_layout tests/unit/test_public
+TESTS += tests/unit/test_guest_layout tests/unit/test_layout tests/unit/test_public
+tests_unit_test_guest_layout_SOURCES = tests/unit/test_guest_layout.c tests/fakes/fake_layout.c tests/fakes/fake_layout.h \
+	$(FAKE_GUEST) $(FAKE_RING) tests/unit/guest_rig.h
+tests_unit_test_guest_layout_LDADD = $(IBMON_LIBS)
+PUBLIC_RIG = tests/unit/public_rig.h tests/fakes/golden.c tests/fakes/golden.h
+tests_unit_test_layout_SOURCES = tests/unit/test_layout.c tests/fakes/fake_layout.c tests/fakes/fake_layout.h \
+	tests/unit/examples.h tests/unit/tmpdir.h tests/unit/prop.h $(PUBLIC_RIG)
+tests_unit_test_layout_CPPFLAGS = $(tests_unit_test_golden_mlx_CPPFLAGS)
+tests_unit_test_layout_LDADD = libibmon.a libutil.a libcore.a $(UNIT_LIBS)
+tests_unit_test_public_SOURCES = tests/unit/test_public.c $(PUBLIC_RIG)
+tests_unit_test_public_CPPFLAGS = $(tests_unit_test_golden_mlx_CPPFLAGS)
+tests_unit_test_public_LDADD = libibmon.a libutil.a libcore.a $(UNIT_LIBS)
 if VERBS
 check_PROGRAMS += tests/unit/test_rxe_layout
 TESTS += tests/unit/test_rxe_layout

@@ -87,7 +87,7 @@ static inline int host_page(void *ctx, const struct guest_ref *ref, const volati
 /* As the agent published it; false: not now. Nothing that it publishes is refused. */
 static inline bool host_look(struct rig *r)
 {
-	static const struct registry_limits lim = { GUEST_RINGS_MAX, 1 << 20 };
+	static const struct registry_limits lim = { .rings = GUEST_RINGS_MAX, .pages = 1 << 20 };
 	static uint8_t first[GUEST_PAGE];
 	const volatile void *page;
 	struct guest_ref ref;

@@ -93,8 +93,9 @@ static int rig_close(void **state)
 
 static int look(struct rig *r)
 {
-	const struct registry_limits lim = { GUEST_RINGS_MAX,
-					     GUEST_FRAME_PAGES_MAX * GUEST_FRAMES_PER_PAGE };
+	const struct registry_limits lim = {
+		.rings = GUEST_RINGS_MAX, .pages = GUEST_FRAME_PAGES_MAX * GUEST_FRAMES_PER_PAGE
+	};
 
 	return registry_walk(r->pages.mem[0], &lim, fake_page, &r->pages, &r->got);
 }

@@ -103,7 +103,7 @@ static int no_page(void *ctx, const struct guest_ref *ref, const volatile void *
 /* The reference of the load page, as dom0 finds it. */
 static struct guest_ref load_ref(const struct rig *r)
 {
-	const struct registry_limits lim = { GUEST_RINGS_MAX, 1000 };
+	const struct registry_limits lim = { .rings = GUEST_RINGS_MAX, .pages = 1000 };
 	struct registry *reg = calloc(1, sizeof(*reg));
 	struct guest_ref ref;
 

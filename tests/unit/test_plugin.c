@@ -300,7 +300,7 @@ static const struct {
 	{ "-DROGUE_CALLS=pthread_create", "it needs pthread_create: " },
 	{ "-DROGUE_CALLS=syscall", "it needs syscall: " },
 	{ "-DROGUE_CHOOSES", "it chooses a function when it is loaded: leave out" },
-	{ "-Wl,-z,execstack", "it makes the stacks of resexd executable: link" },
+	{ "-Wl,-z,execstack", "it makes the stacks of the program executable: link" },
 	{ "-DROGUE_CONSTRUCTOR", "it runs code when it is loaded" },
 	{ "-DROGUE_SYMBOL", "it exports no symbol resex_policy" },
 	{ "-DROGUE_ABI=-1", "it was built for version 5 of resex/policy.h, and resexd has 6" },
@@ -340,21 +340,22 @@ RIG_TEST(bytes_of_a_file__cut_and_changed__are_read_within_it)
 	assert_non_null(file);
 	assert_int_equal(pread(fd, file, (size_t)size, 0), size);
 	close(fd);
-	assert_int_equal(plugin_elf_check(file, (size_t)size, f->why), 0);
+	assert_int_equal(plugin_elf_check(file, (size_t)size, &plugin_policy_kind, f->why), 0);
 	for (off_t n = 0; n < size; n++) {
 		/* Of exactly so many bytes: the address sanitizer sees one beyond. */
 		uint8_t *cut = malloc((size_t)n + !n);
 
 		assert_non_null(cut);
 		memcpy(cut, file, (size_t)n);
-		assert_int_equal(plugin_elf_check(cut, (size_t)n, f->why), -EINVAL);
+		assert_int_equal(plugin_elf_check(cut, (size_t)n, &plugin_policy_kind, f->why),
+				 -EINVAL);
 		free(cut);
 		n += n < 4096 ? 0 : 61;
 	}
 	for (off_t i = 0; i < size; i++)
 		for (int bit = 0; bit < 8; bit += 7) {
 			file[i] ^= (uint8_t)(1 << bit);
-			right += !plugin_elf_check(file, (size_t)size, f->why);
+			right += !plugin_elf_check(file, (size_t)size, &plugin_policy_kind, f->why);
 			file[i] ^= (uint8_t)(1 << bit);
 		}
 	assert_true(right > size); /* most of it is code and nothing */
@@ -382,17 +383,21 @@ RIG_TEST(program_headers__beyond_the_file_or_of_another_section__are_refused)
 
 		h->p_filesz = (uint64_t)size;
 		h->p_offset = 1;
-		assert_int_equal(plugin_elf_check(file.at, (size_t)size, f->why), -EINVAL);
+		assert_int_equal(
+			plugin_elf_check(file.at, (size_t)size, &plugin_policy_kind, f->why),
+			-EINVAL);
 		assert_non_null(strstr(f->why, "a segment is cut off"));
 		*h = was;
 		h->p_offset ^= 8;
 		if (h->p_type == PT_DYNAMIC) {
-			assert_int_equal(plugin_elf_check(file.at, (size_t)size, f->why), -EINVAL);
+			assert_int_equal(plugin_elf_check(file.at, (size_t)size,
+							  &plugin_policy_kind, f->why),
+					 -EINVAL);
 			assert_non_null(strstr(f->why, "is not the one that is loaded"));
 		}
 		*h = was;
 	}
-	assert_int_equal(plugin_elf_check(file.at, (size_t)size, f->why), 0);
+	assert_int_equal(plugin_elf_check(file.at, (size_t)size, &plugin_policy_kind, f->why), 0);
 }
 
 /* --- refused: its table ---------------------------------------------------------------------- */

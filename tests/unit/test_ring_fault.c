@@ -273,7 +273,7 @@ TEST(fault__reported_sample__is_empty)
 
 TEST(fault__every_reason__has_its_sentence)
 {
-	for (int i = RING_OK; i <= RING_FAULT_DESC; i++) {
+	for (int i = RING_OK; i <= RING_FAULT_PLUGIN; i++) {
 		const char *text = ring_fault_text((enum ring_fault)i);
 
 		assert_non_null(text);

@@ -22,7 +22,7 @@ struct fixture {
 
 static void attach(struct fixture *f, uint32_t guest)
 {
-	struct registry_limits lim = { GUEST_RINGS_MAX, 32768 };
+	struct registry_limits lim = { .rings = GUEST_RINGS_MAX, .pages = 32768 };
 	struct hv_watch *w = NULL;
 	struct guest_ref ref;
 	char node[64];

@@ -2,12 +2,12 @@
 /*
  * plugin_elf: reads what a shared object would need and run, before it is loaded.
  *
- * The list of functions makes it sound to leave decide() at any instruction (util/guard.h): none of
- * them takes a lock, allocates, or waits. It also finds a policy that does more than decide: one
- * that allocates, prints, or reads a clock cannot even be loaded.
+ * The list of functions makes it sound to leave a plug-in's code at any instruction (guard.h):
+ * none of them takes a lock, allocates, or waits. It also finds a plug-in that does more than it
+ * may: one that allocates, prints, or reads a clock cannot even be loaded.
  *
- * The file's bytes are not trusted: each offset is checked before it is used. plugin.c calls it. It
- * finds what compilers and linkers make of a policy's source. A file that is made by hand, so that
+ * The file's bytes are not trusted: each offset is checked before it is used. It finds what
+ * compilers and linkers make of a plug-in's source. A file that is made by hand, so that
  * the dynamic linker sees other contents than this, is not found: its owner is root.
  */
 #include <elf.h>
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/conf/plugin.h"
+#include "src/util/plugin_file.h"
 
 #if defined(__x86_64__)
 #define MACHINE		   EM_X86_64
@@ -27,7 +27,7 @@
 #error "add the machine's numbers of elf.h"
 #endif
 
-/* What policies may call; and what compilers and linkers put into each shared object. */
+/* What plug-ins may call; and what compilers and linkers put into each shared object. */
 static const char *const may_need[] = {
 	"memcpy",
 	"memmove",
@@ -56,6 +56,7 @@ static const char *const may_link[] = { "libc.so.6", "libgcc_s.so.1" };
 struct elf {
 	const uint8_t *at;
 	size_t size;
+	const struct plugin_kind *kind;
 	Elf64_Ehdr head;
 	char *why;
 };
@@ -139,12 +140,9 @@ static int check_symbol(const struct elf *e, const Elf64_Sym *sym, const char *n
 	if (sym->st_shndx == SHN_UNDEF) {
 		if (is_one_of(name, may_need, sizeof(may_need) / sizeof(may_need[0])))
 			return 0;
-		return refuse(
-			e, "it needs ", name,
-			"a policy allocates, prints, reads and waits for nothing, and calls no "
-			"library: resex-policy(7) lists what it may call");
+		return refuse(e, "it needs ", name, e->kind->may_call);
 	}
-	if (!strcmp(name, POLICY_SYMBOL) && ELF64_ST_TYPE(sym->st_info) == STT_OBJECT &&
+	if (!strcmp(name, e->kind->symbol) && ELF64_ST_TYPE(sym->st_info) == STT_OBJECT &&
 	    sym->st_size >= sizeof(uint64_t))
 		*exports = true;
 	return 0;
@@ -170,8 +168,7 @@ static int check_symbols(const struct elf *e)
 		rc = check_symbol(e, &sym, name, &exports);
 	}
 	if (!rc && !exports)
-		rc = refuse(e, "it exports no symbol ", POLICY_SYMBOL,
-			    "define const struct policy_ops " POLICY_SYMBOL ", not static");
+		rc = refuse(e, "it exports no symbol ", e->kind->symbol, e->kind->define);
 	return rc;
 }
 
@@ -199,7 +196,7 @@ static int check_entry(const struct elf *e, const Elf64_Dyn *d, const Elf64_Shdr
 		/* fall through */
 	case DT_PREINIT_ARRAY:
 		return refuse(e, "it runs code when it is loaded or unloaded: ", "a constructor",
-			      "do at the first decide(), or in init(), what is to be done once");
+			      e->kind->once);
 	case DT_AUXILIARY:
 	case DT_FILTER:
 		return refuse(e, "it is a filter of another library", "",
@@ -249,7 +246,7 @@ static int check_segments(const struct elf *e, const Elf64_Shdr *dyn)
 	if (!dynamic)
 		return refuse_form(e, "its dynamic section is not the one that is loaded");
 	if (!stack)
-		return refuse(e, "it makes the stacks of resexd executable", "",
+		return refuse(e, "it makes the stacks of the program executable", "",
 			      "link it with -z noexecstack");
 	return 0;
 }
@@ -272,9 +269,10 @@ static int check_dynamic(const struct elf *e)
 	return rc ? rc : check_segments(e, &dyn);
 }
 
-int plugin_elf_check(const uint8_t *file, size_t size, char why[static PLUGIN_WHY_MAX])
+int plugin_elf_check(const uint8_t *file, size_t size, const struct plugin_kind *k,
+		     char why[static PLUGIN_WHY_MAX])
 {
-	struct elf e = { .at = file, .size = size, .why = why };
+	struct elf e = { .at = file, .size = size, .kind = k, .why = why };
 	int rc = check_head(&e);
 
 	if (!rc)

@@ -2,9 +2,9 @@
 /*
  * plugin_seal: a loaded plug-in cannot write its own variables.
  *
- * A policy has no static variables (resex/policy.h): two instances would share them, and its table
- * and texts, which other threads read, are among them. plugin.c seals what it has loaded: a write
- * is a fault then, which ends decide() (util/guard.h).
+ * A plug-in has no static variables (resex/policy.h, resex/ibmon.h): two instances would share
+ * them, and its table and texts, which other threads read, are among them. After it is sealed a
+ * write is a fault, which ends a policy's decide() (guard.h).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "src/conf/plugin.h"
+#include "src/util/plugin_file.h"
 
 struct seal {
 	const struct link_map *of;
