@@ -12,9 +12,9 @@
  * A ring comes back with other frames when its pages moved. Until the agent noticed, the host read
  * the old frames, which then held anything. Its agent says that it is the same ring: by its number,
  * its process and the time at which it was found. It is counted from where it was if the newest
- * entry that was counted is in the new frames, too, and no sample of the old ones was taken in part.
- * If not, it cannot be said how much of what is visible was counted: nothing of it is, and the ring
- * is marked (SAMPLE_UNCHARGED). If nothing was counted on it before, it is a new ring.
+ * entry that was counted is in the new frames, too, and no sample of the old ones was taken in
+ * part. If not, it cannot be said how much of what is visible was counted: nothing of it is, and
+ * the ring is marked (SAMPLE_UNCHARGED). If nothing was counted on it before, it is a new ring.
  */
 #include <string.h>
 
@@ -163,9 +163,9 @@ static bool has_counted(const struct ring *r)
 }
 
 /*
- * The pages of s moved: go on with the newest of the kept rings that can. An older one may not go on
- * if a newer one counted something: that would be counted twice. The others are forgotten, since the
- * pages may move back. False: no ring that is kept is s.
+ * The pages of s moved: go on with the newest of the kept rings that can. An older one may not go
+ * on if a newer one counted something: that would be counted twice. The others are forgotten, since
+ * the pages may move back. False: no ring that is kept is s.
  */
 static bool moved_resume(struct guest_mon *g, struct ring_slot *s, struct mono now)
 {

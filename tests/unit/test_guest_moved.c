@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * guest_moved: the pages of an mlx5 send queue move, and its agent publishes it anew. Until then the
- * host reads the old frames, which hold anything. What is counted is right, or marked.
+ * guest_moved: the pages of an mlx5 send queue move, and its agent publishes it anew. Until then
+ * the host reads the old frames, which hold anything. What is counted is right, or marked.
  */
 #include <endian.h>
 #include <string.h>
