@@ -8,17 +8,29 @@
  * known to be another, and its memory is not behind what was counted (ring_resume). It is then
  * counted from there: opened as a new ring, its history would be counted twice. Without a number,
  * the newest entry that was counted must still be there, too.
+ *
+ * A ring comes back with other frames when its pages moved. Until the agent noticed, the host read
+ * the old frames, which then held anything. Its agent says that it is the same ring: by its number,
+ * its process and the time at which it was found. It is counted from where it was if the newest
+ * entry that was counted is in the new frames, too, and no sample of the old ones was taken in
+ * part. If not, it cannot be said how much of what is visible was counted: nothing of it is, and
+ * the ring is marked (SAMPLE_UNCHARGED). If nothing was counted on it before, it is a new ring.
  */
 #include <string.h>
 
 #include "ibmon/guest_priv.h"
 #include "ibmon/ring/ops.h"
 
-static bool same_layout(const struct ring_desc *a, const struct ring_desc *b)
+static bool same_form(const struct ring_desc *a, const struct ring_desc *b)
 {
 	return a->kind == b->kind && a->provider == b->provider && a->elem_size == b->elem_size &&
 	       a->entries == b->entries && a->offset == b->offset && a->frames == b->frames &&
-	       a->db_frame == b->db_frame && a->db_offset == b->db_offset;
+	       a->db_offset == b->db_offset;
+}
+
+static bool same_layout(const struct ring_desc *a, const struct ring_desc *b)
+{
+	return same_form(a, b) && a->db_frame == b->db_frame;
 }
 
 bool same_memory(const struct guest_mon *g, const struct ring_slot *s, const struct ring_desc *d)
@@ -49,11 +61,27 @@ static bool may_be(const struct guest_mon *g, const struct ring_slot *s, const s
 	return d->kind == RING_SQ && same_memory(g, s, d);
 }
 
+/* Does its agent say that d is s, with its pages elsewhere? */
+static bool moved_to(const struct ring_slot *s, const struct ring_desc *d)
+{
+	const struct ring_desc *was = &s->desc;
+
+	return d->kind == RING_SQ && d->created && d->created == was->created && d->number &&
+	       d->number == was->number && d->pid == was->pid && same_form(was, d);
+}
+
+/* Rings that are not in the registry any more are reaped, or are going to be. */
 bool kept_soon(const struct guest_mon *g, const struct ring_desc *d)
 {
 	for (const struct ring_slot *s = g->leaving; s; s = s->next)
-		if (may_be(g, s, d))
+		if (may_be(g, s, d) || moved_to(s, d))
 			return true;
+	for (uint32_t i = 0; i < g->rings; i++) {
+		const struct ring_slot *s = g->ring[i];
+
+		if (!s->seen && s->ring && (may_be(g, s, d) || moved_to(s, d)))
+			return true;
+	}
 	return false;
 }
 
@@ -102,6 +130,68 @@ void kept_add(struct guest_mon *g, struct ring_slot *s)
 	g->kept_frames += s->desc.frames;
 }
 
+/* Go on counting in the memory of s from where was ended: as ring_resume. If 1, was is freed. */
+static int go_on(struct guest_mon *g, struct ring_slot *s, struct ring_slot *was, struct mono now,
+		 bool surely)
+{
+	int rc = ring_resume(was->ring, &s->desc, s->addr, (size_t)s->frames * HV_PAGE,
+			     mono_sub(now, was->left), surely);
+
+	if (rc <= 0)
+		return rc;
+	ring_close(s->ring);
+	s->ring = was->ring;
+	was->ring = NULL;
+	s->old = was->old;
+	missed_again(&g->missed, s->desc.id);
+	ring_slot_free(g, was);
+	return rc;
+}
+
+/* With that of the doorbell record: both have the same form. */
+static bool same_frames(const struct ring_slot *a, const struct ring_slot *b)
+{
+	return !memcmp(a->frame, b->frame, a->frames * sizeof(a->frame[0]));
+}
+
+static bool has_counted(const struct ring *r)
+{
+	struct ring_totals t;
+
+	ring_totals(r, &t);
+	return t.wrs;
+}
+
+/*
+ * The pages of s moved: go on with the newest of the kept rings that can. An older one may not go
+ * on if a newer one counted something: that would be counted twice. The others are forgotten, since
+ * the pages may move back. False: no ring that is kept is s.
+ */
+static bool moved_resume(struct guest_mon *g, struct ring_slot *s, struct mono now)
+{
+	bool found = false, blank = true, on = false, last = true;
+
+	for (uint32_t i = g->kepts; i-- > 0;) {
+		struct ring_slot *was = g->kept[i];
+
+		if (!moved_to(was, &s->desc) || same_frames(was, s))
+			continue;
+		kept_take(g, i);
+		found = true;
+		if (!on && last && go_on(g, s, was, now, true) > 0) {
+			on = true;
+			continue;
+		}
+		blank = blank && ring_is_blank(was->ring);
+		last = last && !has_counted(was->ring);
+		s->old |= !on && !ring_was_read(was->ring) && was->old;
+		forget(g, was);
+	}
+	if (found && !on && !blank)
+		ring_skip_history(s->ring);
+	return found;
+}
+
 /*
  * What is visible was counted, or never is: of a ring at fault whose number is the same, and of one
  * without a number that may be the former one or another.
@@ -117,24 +207,23 @@ void kept_resume(struct guest_mon *g, struct ring_slot *s, struct mono now)
 	forget_old(g);
 	for (i = 0; i < g->kepts; i++)
 		doubt_counted_twice(g->kept[i], s);
+	if (moved_resume(g, s, now))
+		return;
 	while (i > 0 && !may_be(g, g->kept[i - 1], &s->desc))
 		i--;
 	if (!i)
 		return;
-	was = kept_take(g, i - 1);
+	was = g->kept[i - 1];
 	same = s->desc.number && s->desc.number == was->desc.number;
-	rc = ring_resume(was->ring, &s->desc, s->addr, (size_t)s->frames * HV_PAGE,
-			 mono_sub(now, was->left), !same);
-	if (rc > 0) {
-		ring_close(s->ring);
-		s->ring = was->ring;
-		was->ring = NULL;
-		s->old = was->old;
-		missed_again(&g->missed, s->desc.id);
-		ring_slot_free(g, was);
+	if (same && ring_fault(was->ring)) { /* it stays: its pages may have moved */
+		ring_skip_history(s->ring);
 		return;
 	}
-	if (rc || (same && ring_fault(was->ring)))
+	kept_take(g, i - 1);
+	rc = go_on(g, s, was, now, !same);
+	if (rc > 0)
+		return;
+	if (rc)
 		ring_skip_history(s->ring);
 	else
 		ring_may_be_reset(s->ring);

@@ -242,6 +242,7 @@ static void accept_ring(struct walk *w, const struct guest_ring *g, uint32_t fra
 		.db_offset = g->db_offset,
 		.qp_type = g->qp_type,
 		.db_frame = g->db_frame,
+		.created = g->created,
 	};
 	copy_comm(d->comm, g->comm);
 }

@@ -72,7 +72,8 @@ struct agent {
 	struct watch watch;
 	struct event_base *base;
 	/* scheduled by hand */
-	struct event *scan, *look, *second, *datagram, *datagram_again, *want, *tables_look;
+	struct event *scan, *look, *second, *frames, *datagram, *datagram_again, *want;
+	struct event *tables_look;
 	struct event *event[EVENTS_MAX]; /* all */
 	size_t events;
 	struct exit_watch *exits;
@@ -518,7 +519,18 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	plan_next_look(a);
 }
 
-/* Every BEAT_MS the heartbeat. What takes longer is left to on_second(). */
+/* After each second heartbeat on_second() does it. */
+static void on_frames(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	tables_now((struct agent *)arg, true);
+}
+
+/*
+ * Every BEAT_MS the heartbeat. What takes longer is left to on_second() and on_frames(). Frames are
+ * compared after each: between two heartbeats the agent has looked (ibmon/guest_back.c).
+ */
 static void on_beat(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *a = (struct agent *)arg;
@@ -533,8 +545,7 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 		log_msg(a->log, LOG_LVL_WARNING,
 			"the frame numbers of own pages cannot be read: %s", strerror(-rc));
 	a->beats++;
-	if (a->beats % 2 == 0)
-		schedule(a, a->second, 0);
+	schedule(a, a->beats % 2 ? a->frames : a->second, 0);
 	notify_systemd("WATCHDOG=1");
 }
 
@@ -613,13 +624,14 @@ static int events_open(struct agent *a)
 	a->scan = add_event(a, -1, 0, on_scan);
 	a->look = add_event(a, -1, 0, on_look);
 	a->second = add_event(a, -1, 0, on_second);
+	a->frames = add_event(a, -1, 0, on_frames);
 	a->want = add_event(a, -1, 0, on_wanted);
 	a->tables_look = add_event(a, -1, 0, on_tables);
 	a->datagram = add_event(a, latency_fd(a->latency), in, on_datagram);
 	a->datagram_again = add_event(a, -1, 0, on_datagram);
 	beat = add_event(a, -1, EV_PERSIST, on_beat);
-	if (!a->scan || !a->look || !a->second || !a->want || !a->tables_look || !a->datagram ||
-	    !a->datagram_again || !beat)
+	if (!a->scan || !a->look || !a->second || !a->frames || !a->want || !a->tables_look ||
+	    !a->datagram || !a->datagram_again || !beat)
 		return -ENOMEM;
 	event_priority_set(beat, FIRST);
 	event_priority_set(a->datagram, FIRST);

@@ -20,7 +20,8 @@ struct queue {
 	struct queue_entry entry; /* as it was read; kind 0: none */
 	uint32_t id;		  /* the sink's; 0: not published */
 	uint32_t pages;
-	uint64_t frames; /* sum over the numbers of its frames */
+	uint64_t frames;     /* sum over the numbers of its frames */
+	struct mono created; /* when it was first published */
 	enum refused refused;
 };
 
@@ -172,7 +173,9 @@ static void publish(struct queue_tables *t, struct table *tab, struct queue *q, 
 	rc = read_frames(t, tab, &g, &p);
 	if (!rc) {
 		g.pid = (uint32_t)tab->pid;
-		g.created = (uint64_t)now.ns;
+		if (!q->created.ns)
+			q->created = now;
+		g.created = (uint64_t)q->created.ns;
 		memcpy(g.comm, tab->comm, sizeof(g.comm) - 1);
 		sink_begin(t);
 		rc = t->sink->publish(t->ctx, &g, t->frame, &q->id);
@@ -222,11 +225,13 @@ static void check_frames(struct queue_tables *t, struct table *tab)
 	for (size_t i = 0; i < QUEUE_TABLE_ENTRIES; i++) {
 		struct queue *q = &tab->queue[i];
 		const struct queue_entry e = q->entry;
+		const struct mono created = q->created;
 
 		if (!q->id || frames_same(t, tab, q))
 			continue;
 		withdraw(t, tab, q);
 		q->entry = e;
+		q->created = created; /* the host goes on counting */
 	}
 }
 

@@ -264,11 +264,15 @@ static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *
 		     enum ring_fault *fault, uint32_t *qpn)
 {
 	struct mlx_ring r = mlx_ring(d, m, state, out);
+	uint16_t posted = r.q->posted, charged = r.q->charged;
 
 	(void)qpn; /* the descriptor names it */
 	(void)peers;
 	*fault = sample(&r, elapsed_ns);
-	return *fault ? -EBADMSG : 0;
+	if (!*fault)
+		return 0;
+	r.q->torn = r.q->posted != posted || r.q->charged != charged;
+	return -EBADMSG;
 }
 
 /* --- ops ------------------------------------------------------------------------------ */
@@ -340,6 +344,7 @@ const struct ring_ops ring_mlx4_sq = {
 	.state_size = mlx_sq_state_size,
 	.open = sq_open,
 	.continues = sq_continues,
+	.intact = mlx_sq_intact,
 	.header_same = sq_header_same,
 	.quiet = sq_quiet,
 	.prefetch = sq_prefetch,

@@ -126,6 +126,11 @@ size_t mlx_sq_state_size(const struct ring_desc *d)
 	return sizeof(struct mlx_sq) + (size_t)d->entries * sizeof(struct mlx_wqe);
 }
 
+bool mlx_sq_intact(const void *state)
+{
+	return !((const struct mlx_sq *)state)->torn;
+}
+
 void mlx_sq_open(const struct ring_desc *d, struct mlx_sq *q)
 {
 	while (d->path_mtu && 2u << q->mtu_shift <= d->path_mtu)

@@ -60,6 +60,7 @@ struct mlx_sq {
 	bool failed;
 	bool full;	   /* mlx4: each slot was used since the queue was made, or RESET */
 	bool more;	   /* mlx4: slot posted was not looked at, or is posted */
+	bool torn;	   /* at fault: the sample had begun to take or charge requests */
 	uint8_t mtu_shift; /* log2 of the path MTU; 0: it is not known */
 	uint32_t flying;   /* requests noted */
 	uint32_t fresh;	   /* units that the last sample found */
@@ -232,6 +233,7 @@ static inline void mlx_sq_end(struct mlx_ring *r, uint16_t end, int64_t elapsed_
 /* For struct ring_ops. */
 size_t mlx_sq_state_size(const struct ring_desc *d);
 void mlx_sq_completed(void *state, uint32_t counter, bool failed);
+bool mlx_sq_intact(const void *state);
 /* Initialize the state, whose indices are the library's. */
 void mlx_sq_open(const struct ring_desc *d, struct mlx_sq *q);
 

@@ -180,6 +180,11 @@ int ring_open_over(struct ring **r, const struct ring_ops *ops, const struct rin
 	return 0;
 }
 
+static bool is_intact(const struct ring *r)
+{
+	return r->ops->intact && r->ops->intact(r->state);
+}
+
 int ring_resume(struct ring *r, const struct ring_desc *desc, const volatile void *base, size_t len,
 		int64_t gap_ns, bool surely)
 {
@@ -188,14 +193,25 @@ int ring_resume(struct ring *r, const struct ring_desc *desc, const volatile voi
 	if (!r->ops->continues || find_memory(r->ops, desc, base, len, &mem) ||
 	    !r->ops->continues(&r->desc, &mem, r->state, false))
 		return 0;
-	if (r->fault || (surely && !r->ops->continues(&r->desc, &mem, r->state, true)))
+	if (r->fault && !(surely && is_intact(r)))
+		return -EAGAIN;
+	if (surely && !r->ops->continues(&r->desc, &mem, r->state, true))
 		return -EAGAIN;
 	r->desc = *desc;
 	r->mem = mem;
 	r->gap_ns = gap_ns > 0 ? gap_ns : 0;
 	r->gapped = true;
+	r->fault = RING_OK;
 	r->fault_delivered = false;
 	return 1;
+}
+
+bool ring_is_blank(const struct ring *r)
+{
+	struct ring_totals t;
+
+	ring_totals(r, &t);
+	return !t.wrs && !r->skip_history;
 }
 
 bool ring_counted_here(const struct ring *was, const volatile void *base, size_t len)

@@ -50,6 +50,11 @@ struct ring_ops {
 	 */
 	bool (*continues)(const struct ring_desc *d, const struct ring_mem *m, const void *state,
 			  bool surely);
+	/*
+	 * At fault: is the state still that of the sample before, which was counted? NULL: it is
+	 * not known.
+	 */
+	bool (*intact)(const void *state);
 	/* Is the header still that of the descriptor? To be called after the indices were read. */
 	bool (*header_same)(const struct ring_desc *d, const struct ring_mem *m);
 	/* A blank ring may have been wiped: its numbers need not begin at 0. May be NULL. */
@@ -132,6 +137,9 @@ void ring_skip_history(struct ring *r);
  */
 bool ring_counted_here(const struct ring *was, const volatile void *base, size_t len);
 
+/* Was nothing counted on it, and no history skipped? It is not sampled any more. */
+bool ring_is_blank(const struct ring *r);
+
 /* The ring's work requests are an upper bound from now on. Any thread. */
 void ring_set_bounded(struct ring *r);
 
@@ -140,7 +148,8 @@ void ring_may_be_reset(struct ring *r);
 
 /*
  * A ring that was released is mapped again, at base, gap_ns later: go on counting. 1: it does; 0:
- * it is another one; -EAGAIN: it may be either, since r is at fault or surely was asked for.
+ * it is another one; -EAGAIN: it may be either, since r is at fault or surely was asked for. A ring
+ * at fault goes on if surely was asked for and its layout says that its state is intact.
  * Unless 1, r is as it was. Only send queues go on. Control thread, as ring_open().
  */
 int ring_resume(struct ring *r, const struct ring_desc *desc, const volatile void *base, size_t len,

@@ -43,7 +43,8 @@ struct ring_desc {
 	uint32_t db_offset;
 	uint32_t qp_type; /* enum guest_qp_type */
 	uint64_t db_frame;
-	char comm[16]; /* printable ASCII, NUL-terminated */
+	uint64_t created; /* as the agent says; 0: not known */
+	char comm[16];	  /* printable ASCII, NUL-terminated */
 };
 
 /* Why a ring is no longer read. */

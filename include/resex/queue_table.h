@@ -34,8 +34,35 @@
  *	the guest's kernel may use them for something else at once. Until the queue is withdrawn,
  *	the host reads what is there now. It takes nothing on trust: what cannot be an entry of
  *	the queue makes it drop the ring (resex-guest-abi(7)). So this costs accuracy for some
- *	milliseconds, and nothing else. Once a second, the agent compares the frames of all queues.
- *	It publishes those anew whose frames have changed.
+ *	milliseconds, and nothing else.
+ *
+ * Frames. A driver pins the pages of a queue as long as the queue lives (ib_umem_get(), with
+ * FOLL_LONGTERM): they do not move, they are not swapped, and at a fork the child gets copies. The
+ * agent and the host pin nothing, and do not rely on it. After each heartbeat (500 ms), the agent
+ * compares the frames of all pages of a queue and of its doorbell record with those that it
+ * published:
+ *
+ *	The frames are the same. Nothing is done. So it is with huge pages: each 4 KiB of one has
+ *	a frame number of its own.
+ *
+ *	A frame has changed: compaction moved the page, or khugepaged did into a huge page; or a
+ *	child shared it after fork, and this process wrote to it (copy on write). The agent
+ *	withdraws the queue and publishes it under another id, with the new frames and the old
+ *	time at which it was found, in one change of the registry. The host goes on counting, if
+ *	the newest entry that it counted is there. Else it counts nothing that was done until then,
+ *	and marks the queue "uncharged" (ibmon/guest_kept.c).
+ *
+ *	A page is not present: it was unmapped, freed or swapped. The agent withdraws the queue,
+ *	and publishes it again when the page is present.
+ *
+ *	A page is shared with a child, and neither has written to it. Its frame is the same, so the
+ *	queue stays published, as the parent's alone.
+ *
+ * Until the agent has looked, the host reads the old frames. What another process has there is not
+ * counted: an entry of mlx5 names its queue pair and its index, and the host drops the ring at
+ * once if the doorbell record counts entries that are not there. An entry of mlx4 names no queue
+ * pair: a queue of mlx4 of another process at the same place of the page would be counted. No
+ * driver lets pages go before the queue is destroyed, and then the library cleared its entry first.
  */
 #ifndef RESEX_QUEUE_TABLE_H
 #define RESEX_QUEUE_TABLE_H

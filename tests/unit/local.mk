@@ -327,7 +327,7 @@ tests_unit_test_ring_hostile_SOURCES = tests/unit/test_ring_hostile.c tests/fake
 	tests/fakes/fake_ring.h
 tests_unit_test_ring_hostile_LDADD = libibmon.a libcore.a $(UNIT_LIBS)
 UNIT_IBMON = tests/unit/test_mtu tests/unit/test_ring_rxe tests/unit/test_ring_fault \
-	tests/unit/test_scan tests/unit/test_guest tests/unit/test_guest_back tests/unit/test_guest_doorbell tests/unit/test_guest_kept tests/unit/test_guest_load tests/unit/test_guest_missed tests/unit/test_registry tests/unit/test_latency \
+	tests/unit/test_scan tests/unit/test_guest tests/unit/test_guest_back tests/unit/test_guest_doorbell tests/unit/test_guest_kept tests/unit/test_guest_load tests/unit/test_guest_missed tests/unit/test_guest_moved tests/unit/test_registry tests/unit/test_latency \
 	tests/unit/test_ring_mlx4 tests/unit/test_ring_mlx4_cq tests/unit/test_ring_mlx5 tests/unit/test_ring_rxe_prop tests/unit/test_ring_run tests/unit/test_golden_mlx tests/unit/test_golden_rxe
 check_PROGRAMS += $(UNIT_IBMON)
 TESTS += $(UNIT_IBMON)
@@ -361,6 +361,8 @@ tests_unit_test_guest_back_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_kept_SOURCES = tests/unit/test_guest_kept.c $(FAKE_GUEST) $(FAKE_RING) \
 	tests/unit/guest_rig.h
 tests_unit_test_guest_kept_LDADD = $(IBMON_LIBS)
+tests_unit_test_guest_moved_SOURCES = tests/unit/test_guest_moved.c $(FAKE_GUEST) tests/unit/guest_rig.h
+tests_unit_test_guest_moved_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_load_SOURCES = tests/unit/test_guest_load.c $(FAKE_GUEST) tests/unit/guest_rig.h
 tests_unit_test_guest_load_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_LDADD = $(IBMON_LIBS)

@@ -80,6 +80,43 @@ TEST(told__of_a_receive__is_nothing)
 	done(x);
 }
 
+enum { UNKNOWN_OPCODE = 0x1f };
+
+/* It read something else than its queue, and was not confused by it. */
+TEST(fault__at_the_first_new_request__goes_on_where_the_queue_is)
+{
+	struct rig *x = start();
+	struct queue *q = &x->sq;
+
+	writes(x, 2);
+	sample(x);
+	post(x, UNKNOWN_OPCODE, 3);
+	assert_int_equal(look(x, q), -EBADMSG);
+	assert_int_equal(ring_resume(q->r, &q->d, q->mem, q->len, 0, false), -EAGAIN);
+	assert_int_equal(ring_resume(q->r, &q->d, q->mem, q->len, 0, true), 1);
+	assert_int_equal(ring_fault(q->r), RING_OK);
+	x->posted = 2;
+	writes(x, 1);
+	sample(x);
+	assert_int_equal(q->s.wrs, 1);
+	done(x);
+}
+
+/* What it took is not in its totals. */
+TEST(fault__after_a_new_request__does_not_go_on)
+{
+	struct rig *x = start();
+	struct queue *q = &x->sq;
+
+	writes(x, 2);
+	sample(x);
+	writes(x, 1);
+	post(x, UNKNOWN_OPCODE, 3);
+	assert_int_equal(look(x, q), -EBADMSG);
+	assert_int_not_equal(ring_resume(q->r, &q->d, q->mem, q->len, 0, true), 1);
+	done(x);
+}
+
 TEST(completions__before_it_was_mapped__are_not_told)
 {
 	struct rig *x = rig_open(GUEST_QP_RC, MTU, UNIT, UNITS);

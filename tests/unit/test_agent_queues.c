@@ -9,7 +9,7 @@
 #include "ibmon/agent/queue_tables.h"
 #include "tests/unit/prop.h"
 
-enum { PROCESSES = 300, IDS = 4096, MB = 1 << 20 };
+enum { PROCESSES = 300, IDS = 4096, MB = 1 << 20, MOVED = 7777 };
 
 #define TABLE 0x7f0000001000ull
 #define QUEUE 0x560000000040ull
@@ -31,9 +31,11 @@ struct rig {
 	uint32_t ids, begins, ends, notes, room;
 	int joins, join_rc;
 	/* The processes. */
-	uint64_t moved;	 /* added to frame numbers */
-	uint64_t absent; /* a page that is not there */
-	int turns;	 /* generations that are written while a table is copied */
+	uint64_t moved;	     /* added to frame numbers */
+	uint64_t moved_page; /* MOVED is added to the frame number of this page */
+	uint64_t absent;     /* a page that is not there */
+	int64_t now;	     /* 0: 555 */
+	int turns;	     /* generations that are written while a table is copied */
 	int tables_read;
 	int open; /* descriptors */
 };
@@ -82,6 +84,8 @@ static int fake_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame)
 		if (addr / GUEST_PAGE + i == rig->absent)
 			return -EFAULT;
 		frame[i] = (uint64_t)pid * MB + addr / GUEST_PAGE + i + rig->moved;
+		if (addr / GUEST_PAGE + i == rig->moved_page)
+			frame[i] += MOVED;
 	}
 	return 0;
 }
@@ -244,7 +248,7 @@ static int tell(pid_t pid)
 
 static bool look(bool full)
 {
-	return queue_tables_look(rig->t, (struct mono){ 555 }, full);
+	return queue_tables_look(rig->t, (struct mono){ rig->now ? rig->now : 555 }, full);
 }
 
 /* The published ring of a number; NULL: none. */
@@ -492,9 +496,11 @@ RIG_TEST(table__another_queue_in_its_place__is_another_ring)
 	one_published();
 	e.serial = 99;
 	list(5, 0, e);
+	rig->now = 600;
 	assert_true(look(false));
 	assert_int_equal(rings(), 1);
 	assert_int_equal(ring(1)->id, 2);
+	assert_int_equal(ring(1)->created, 600); /* the host may not go on with the one before */
 }
 
 RIG_TEST(table__being_written__is_read_later)
@@ -623,12 +629,36 @@ RIG_TEST(frames_changed__published_anew_by_a_full_look)
 	(void)state;
 	one_published();
 	rig->moved = 1000;
+	rig->now = 600;
 	assert_false(look(false));
 	assert_true(look(true));
 	assert_int_equal(rings(), 1);
 	assert_int_equal(ring(1)->id, 2);
 	assert_int_equal(rig->frame[2], 5 * MB + (QUEUE + 64ull * MB) / GUEST_PAGE + 1000);
+	assert_int_equal(ring(1)->created, 555); /* the host knows by it that it is the same */
+	assert_int_equal(rig->begins, 2);	 /* it sees both changes at once */
 	assert_false(look(true));
+}
+
+/*
+ * A child has no table: the queue is the parent's, wherever its pages are. Those to which the parent
+ * has written, of several, are others.
+ */
+RIG_TEST(page_shared_after_fork__the_queue_stays_the_parents)
+{
+	const uint64_t page[] = { (QUEUE + 64ull * MB) / GUEST_PAGE + 2, DB / GUEST_PAGE };
+
+	(void)state;
+	one_published();
+	begin(6);
+	for (uint32_t i = 0; i < 2; i++) {
+		rig->moved_page = page[i];
+		assert_true(look(true));
+		assert_int_equal(rings(), 1);
+		assert_int_equal(ring(1)->id, 2 + i);
+		assert_int_equal(ring(1)->pid, 5);
+	}
+	assert_int_equal(ring(1)->db_frame, 5 * MB + DB / GUEST_PAGE + MOVED);
 }
 
 RIG_TEST(page_absent__published_when_it_is_there)
@@ -644,6 +674,14 @@ RIG_TEST(page_absent__published_when_it_is_there)
 	assert_false(look(false));
 	assert_true(look(true));
 	assert_int_equal(queue_tables_unpublished(rig->t), 0);
+	rig->absent = DB / GUEST_PAGE; /* it was freed */
+	assert_true(look(true));
+	assert_null(ring(1));
+	assert_int_equal(queue_tables_unpublished(rig->t), 1);
+	rig->absent = 0;
+	rig->now = 600;
+	assert_true(look(true));
+	assert_int_equal(ring(1)->created, 555);
 }
 
 /* Each begin makes the host read the registry again. */
