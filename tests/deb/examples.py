@@ -243,7 +243,7 @@ class Runner:
 
     def set_up(self, page, setup):
         self.dir = "/srv/examples/" + page
-        self.do("install", "-d", "-m", "777", self.dir)
+        self.do("install", "-d", "-m", "1777", self.dir)
         if self.up != (page, setup):
             self.up = None
             r = self.do("bash", "/world.sh", setup, self.dir)

@@ -79,6 +79,15 @@ set_up_sim() {
 	sleep 2 # rates are those of the last second
 }
 
+# The same, of which a trace was recorded.
+set_up_recorded() {
+	set_up_sim
+	resex trace-start /var/lib/resex/evening.trace
+	sleep 5
+	resex trace-stop
+	install -m 644 /var/lib/resex/evening.trace "$2"
+}
+
 # resexd on a fake Xen (fake_xen.c) with a guest that spends too much CPU, by the unit and by hand.
 set_up_xen() {
 	[ -e /dev/xen/caps ] || (cd /dev/xen && printf xen >./type && printf 0x00000800 >features && touch privcmd log)
@@ -290,8 +299,10 @@ set_up_sqlite() {
 	(cd $docs && runuser -u op -- resex-auction -d sqlite:/tmp/auction.db --init --schema auction-sqlite.sql)
 }
 
-# An "editor" that types what is in /tmp/typed where "systemctl edit" wants it.
+# An "editor" that types what is in /tmp/typed where "systemctl edit" wants it; and a service to edit.
 set_up_typed() {
+	printf '[Service]\nExecStart=/bin/sleep infinity\n' >/run/systemd/system/trader.service
+	systemctl daemon-reload
 	printf '#!/bin/sh\nsed -i "2r /tmp/typed" "$1"\n' >/usr/local/sbin/editor
 	chmod +x /usr/local/sbin/editor
 }
