@@ -174,7 +174,7 @@ src/lab/replay_cmd*    src/lab/replay_cmd.h src/lab/replay_show.h src/lab/lab_cm
 src/lab/replay_show*   src/lab/replay_show.h src/lab/replay.h @libc jansson.h
 src/lab/replay*        src/lab/replay.h policies/state.h src/conf/policy.h src/tick/sampler.h src/hv/hv.h @libc
 src/lab/pool*          src/lab/pool.h src/lab/run.h resex/exit.h @libc jansson.h
-src/lab/sweep_cmd*     src/lab/sweep.h src/lab/sweep_cmd.h src/lab/lab_cmd.h src/lab/pool.h src/lab/scenario.h policies/policies.h src/cli/table.h src/util/conf.h resex/exit.h @libc
+src/lab/sweep_cmd*     src/lab/sweep.h src/lab/sweep_cmd.h src/lab/lab_cmd.h src/lab/pool.h src/lab/scenario.h policies/policies.h src/cli/table.h src/util/conf.h src/util/utf8.h resex/exit.h @libc
 src/lab/sweep_file*    src/lab/sweep.h src/lab/figures.h src/lab/lab_cmd.h resex/exit.h @libc
 src/lab/sweep*         src/lab/sweep.h @libc jansson.h
 src/lab/main*          src/lab/figures_cmd.h src/lab/load_cmd.h src/lab/reconf_cmd.h src/lab/replay_cmd.h src/lab/sweep_cmd.h src/util/file.h resex/exit.h config.h @libc

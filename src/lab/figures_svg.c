@@ -101,9 +101,23 @@ static void fit(struct frame *fr)
 	}
 }
 
+/* A title may have the name of a file in it. */
+static void put_text(FILE *f, const char *text)
+{
+	for (; *text; text++)
+		if (*text == '&')
+			fputs("&amp;", f);
+		else if (*text == '<')
+			fputs("&lt;", f);
+		else
+			fputc(*text, f);
+}
+
 static void draw_text(FILE *f, double x, double y, const char *how, const char *text)
 {
-	fprintf(f, "<text x=\"%.1f\" y=\"%.1f\"%s>%s</text>\n", x, y, how, text);
+	fprintf(f, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, how);
+	put_text(f, text);
+	fputs("</text>\n", f);
 }
 
 static void draw_line(FILE *f, double x1, double y1, double x2, double y2, const char *colour)

@@ -19,6 +19,7 @@
 #include "src/lab/scenario.h"
 #include "src/lab/sweep.h"
 #include "src/util/conf.h"
+#include "src/util/utf8.h"
 
 enum {
 	JOBS_MAX = 64,
@@ -37,6 +38,7 @@ struct options {
 	uint64_t seed; /* 0: those of the files */
 	uint32_t cap[SWEEP_CAPS];
 	const char *file[FILES_MAX];
+	char name[FILES_MAX][SWEEP_NAME_MAX];
 	struct lab_out out;
 };
 
@@ -107,16 +109,43 @@ static const char *base_of(const char *file)
 	return slash ? slash + 1 : file;
 }
 
+/* Results have the name of the file, without .json: in tables, in JSON, and as names of files. */
+static int read_name(const char *file, char name[SWEEP_NAME_MAX])
+{
+	const char *base = base_of(file);
+	char shown[4 * SWEEP_NAME_MAX];
+	size_t n = strlen(base);
+
+	if (n > 5 && !strcmp(base + n - 5, ".json"))
+		n -= 5;
+	snprintf(name, SWEEP_NAME_MAX, "%.*s", n < SWEEP_NAME_MAX ? (int)n : 0, base);
+	snprintf(shown, sizeof(shown), "%s", name);
+	if (utf8_good(shown)) {
+		utf8_tame(shown);
+		if (n < SWEEP_NAME_MAX && !strcmp(shown, name))
+			return -1;
+	}
+	utf8_escape(base, shown, sizeof(shown));
+	return lab_refuse("\"%s\" cannot name results: rename the file: at most %d bytes before "
+			  ".json, in UTF-8, without control characters",
+			  shown, SWEEP_NAME_MAX - 1);
+}
+
 static int add_file(void *arg, const char *word)
 {
 	struct options *o = arg;
+	char name[SWEEP_NAME_MAX];
+	int rc = read_name(word, name);
 
+	if (rc >= 0)
+		return rc;
 	for (uint32_t i = 0; i < o->files; i++)
-		if (!strcmp(base_of(o->file[i]), base_of(word)))
+		if (!strcmp(o->name[i], name))
 			return lab_refuse("%s: another scenario is called %s, too: rename one",
-					  word, base_of(word));
+					  word, name);
 	if (o->files == FILES_MAX)
 		return lab_refuse("%s: give at most %d scenarios", word, FILES_MAX);
+	memcpy(o->name[o->files], name, sizeof(name));
 	o->file[o->files++] = word;
 	return -1;
 }
@@ -173,16 +202,6 @@ static json_t *load_root(const char *file, int *code)
 	return NULL;
 }
 
-static void name_scene(struct sweep_scene *s, const char *file)
-{
-	size_t n;
-
-	snprintf(s->name, sizeof(s->name), "%s", base_of(file));
-	n = strlen(s->name);
-	if (n > 5 && !strcmp(s->name + n - 5, ".json"))
-		s->name[n - 5] = 0;
-}
-
 static int open_scenes(struct sweep *w)
 {
 	const struct options *o = &w->o;
@@ -202,7 +221,7 @@ static int open_scenes(struct sweep *w)
 			fprintf(stderr, "resex-lab: %s cannot be swept: %s\n", o->file[i], why);
 			return RESEX_BAD_CONFIG;
 		}
-		name_scene(s, o->file[i]);
+		memcpy(s->name, o->name[i], sizeof(s->name));
 		w->runs += s->runs;
 	}
 	return RESEX_OK;
@@ -314,6 +333,7 @@ static void spread_sent(json_t *list)
 		}
 }
 
+/* The last columns that are left out say how far the reporter is from base, and what that costs. */
 static void print_scene(const struct sweep_scene *s, const json_t *scene)
 {
 	static const struct column first[] = {
@@ -326,8 +346,10 @@ static void print_scene(const struct sweep_scene *s, const json_t *scene)
 	static const struct column last[] = { { "GIVEN-UP-%", "given_up_percent", 0 },
 					      { "FRONTIER-%", "mark", 0 },
 					      { NULL, NULL, 0 } };
-	enum { FIRST = sizeof(first) / sizeof(first[0]) };
+	enum { FIRST = sizeof(first) / sizeof(first[0]), SENT_RANK = 4 };
+	static const int first_rank[FIRST] = { 0, 3, SENT_RANK + NAMED, 1, 2 };
 	struct column cols[COLUMNS_MAX];
+	int rank[COLUMNS_MAX] = { 0 };
 	char head[NAMED][HEAD_MAX], key[NAMED][HEAD_MAX];
 	json_t *list = json_object_get(scene, "rows");
 	const json_t *v, *alone = json_object_get(scene, "alone_us");
@@ -335,15 +357,18 @@ static void print_scene(const struct sweep_scene *s, const json_t *scene)
 	uint32_t n = FIRST, named = 0;
 
 	memcpy(cols, first, sizeof(first));
+	memcpy(rank, first_rank, sizeof(first_rank));
 	if (s->neighbours <= NAMED) {
 		json_object_foreach(json_object_get(json_array_get(list, 0), "sent"), name, v) {
 			snprintf(head[named], HEAD_MAX, "%s-MB/S", name);
 			snprintf(key[named], HEAD_MAX, "sent %s", name);
+			rank[n] = SENT_RANK + (int)named;
 			cols[n++] = (struct column){ head[named], key[named], 0 };
 			named++;
 		}
 		spread_sent(list);
 	} else {
+		rank[n] = SENT_RANK;
 		cols[n++] = (struct column){ "SENT-MB/S", "sent_mb_s", 0 };
 	}
 	memcpy(cols + n, last, sizeof(last));
@@ -351,7 +376,7 @@ static void print_scene(const struct sweep_scene *s, const json_t *scene)
 	json_object_foreach((json_t *)(uintptr_t)alone, name, v)
 		printf(" %s alone takes %.1f us.", name, json_number_value(v));
 	puts(s->neighbours ? "" : " No guest is capped: no other guest sends.");
-	table_print(stdout, list, cols);
+	table_print_fit(stdout, list, cols, rank, table_width(stdout));
 	putchar('\n');
 }
 
@@ -365,7 +390,7 @@ static int print(const struct sweep *w, json_t *scenes)
 	if (all && w->o.out.json) {
 		lab_print_json(all);
 	} else if (all) {
-		puts("SIMULATED: latency of the server, and what its neighbours send; * marks the "
+		puts("SIMULATED: latency of the server, and what its neighbours send;\n* marks the "
 		     "frontier of fixed caps\n");
 		json_array_foreach(scenes, i, scene)
 			print_scene(&w->scene[i], scene);

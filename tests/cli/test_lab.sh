@@ -52,7 +52,10 @@ good 'help of sweep' 'SIMULATED' lab sweep --help
 fails 2 resex-lab 'no scenario: give files' lab sweep
 fails 2 resex-lab 'caps 5,3: give up to 15 whole percentages' lab sweep -c 5,3 "$top/etc/scenarios/paper.json"
 fails 2 resex-lab 'caps 100: give' lab sweep -c 100 "$top/etc/scenarios/paper.json"
-fails 2 resex-lab 'another scenario is called paper.json, too' lab sweep "$top/etc/scenarios/paper.json" ./paper.json
+fails 2 resex-lab './paper: another scenario is called paper, too: rename one' lab sweep "$top/etc/scenarios/paper.json" ./paper
+for name in $'\xff' $'\e[31m' "$(printf '%064d' 0)"; do
+	fails 2 resex-lab '" cannot name results: rename the file: at most 63 bytes before' lab sweep "$dir/$name.json"
+done
 fails 4 resex-lab 'No such file' lab sweep "$dir/none.json"
 echo '{"guests":[{"name":"a","apps":[{"kind":"sender"}]}]}' >"$dir/lonely.json"
 fails 4 resex-lab 'lonely.json cannot be swept: it has no server' lab sweep "$dir/lonely.json"
@@ -63,6 +66,13 @@ swept() { lab sweep -c 2,50 "$@" "$dir/pair.json"; }
 good 'a sweep' '^cap 2, in turn .* \*$' swept -o "$dir/swept"
 that 'its files are there' [ -s "$dir/swept/pair.svg" ]
 that 'its rows are columns' python3 -c 'import csv, sys; r = list(csv.reader(open(sys.argv[1])))[1:]; sys.exit(len(r) != 10 or {len(x) for x in r} != {11})' "$dir/swept/pair.csv"
+COLUMNS=80 good 'in 80 columns' '^RUN +MEAN-US  OVER-%  RECOVERED-%  b-MB/S  GIVEN-UP-%  FRONTIER-%$' swept
+mv "$dir/out" "$dir/table"
+that 'no line is longer' not grep -E '.{81}' "$dir/table"
+COLUMNS=200 good 'a wide one has all columns' '^RUN +MEAN-US  P99-US  OVER-%  RECOVERED-%  b-MB/S  b2-MB/S  GIVEN-UP-%  FRONTIER-%$' swept
+cp "$dir/pair.json" "$dir/<&.json"
+good 'a name with signs of XML' '^<&: s alone takes' lab sweep -c 50 -o "$dir/swept" "$dir/<&.json"
+that 'its picture is XML' python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/swept/<&.svg"
 json 'a sweep as JSON' swept -J 1 -j
 cp "$dir/out" "$dir/json"
 that 'JSON has what the table has' member 'o["simulated"] and [r["run"] for r in o["scenarios"][0]["rows"]][:3] == ["null", "cap 2", "cap 2, in turn"] and

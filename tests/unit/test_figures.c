@@ -380,6 +380,21 @@ TEST(plot__each_figure__has_numbers_for_all_series)
 	made_up_free(r);
 }
 
+TEST(svg__of_a_title_with_signs_of_xml__shows_them)
+{
+	static const struct figures_def d = {
+		.title = "a&b<c", .x = "s", .y = "us", .shape = FIGURES_POINTS
+	};
+	struct figures_plot *p = calloc(1, sizeof(*p));
+	char *svg;
+
+	p->d = &d;
+	svg = written(figures_svg, p);
+	assert_non_null(strstr(svg, ">a&amp;b&lt;c</text>"));
+	free(svg);
+	free(p);
+}
+
 TEST(csv__of_time__leaves_out_what_is_not_there)
 {
 	static const struct figures_def d = { .x = "s", .shape = FIGURES_TIME };
