@@ -9,6 +9,7 @@
 #include "resex/exit.h"
 #include "src/cli/cmds.h"
 #include "src/cli/request.h"
+#include "src/util/utf8.h"
 
 /* resexd runs in another directory. */
 static int whole_path(struct cli *c, const char *file, char path[static PATH_MAX])
@@ -28,13 +29,16 @@ int run_trace_start(struct cli *c)
 	json_t *r = NULL;
 	int rc;
 
-	if (c->argc != 1)
+	if (c->argc != 1 || !c->argv[0][0])
 		return usage_error(c, "trace-start: exactly one new file is required");
+	if (!utf8_good(c->argv[0]))
+		return usage_error(c, "trace-start: the file's name must be in UTF-8");
 	rc = whole_path(c, c->argv[0], path);
 	if (!rc)
 		rc = request_reply(c, "trace-start", json_pack("{s:s}", "file", path), &r);
 	if (!rc && r)
-		printf("recording into %s\n", path);
+		printf("recording into %s\n",
+		       json_string_value(json_object_get(json_object_get(r, "trace"), "file")));
 	json_decref(r);
 	return rc;
 }

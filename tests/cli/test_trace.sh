@@ -57,6 +57,7 @@ fails 13 resex "a recording goes on, into $dir/free: end it with resex trace-sto
 good 'info says so' "^recording +$dir/free: [0-9]+ ticks\$" resex info
 sleep 2
 # All that changes while it is recorded: settings, the policy, a guest that is left alone.
+fails 2 resex "the file's name must be in UTF-8: see " resex trace-start "$dir/"$'\xff'
 good 'other settings' . resex guest-set bulk weight=512
 good 'another policy' . resex policy-set ratio
 good 'and back' . resex policy-set freemarket low=20%
