@@ -72,6 +72,7 @@ int cmd_trace_start(struct call *c, const json_t *params, json_t **result)
 int cmd_trace_stop(struct call *c, const json_t *params, json_t **result)
 {
 	int rc = guests_trace_stop(c->guests, c->wall_ns);
+	const struct trace_view *v = guests_trace(c->guests);
 
 	(void)params;
 	if (rc == -EAGAIN) {
@@ -81,13 +82,19 @@ int cmd_trace_stop(struct call *c, const json_t *params, json_t **result)
 	if (rc && c->trace) /* it ended between two calls */
 		rc = 0;
 	c->trace = false;
-	if (rc)
+	if (rc && !v->path[0])
 		return call_fail(c, RESEX_FAILURE,
 				 "nothing is recorded: begin with resex trace-start FILE");
-	if (!guests_trace(c->guests)->whole)
+	if (rc)
+		return call_fail(
+			c, RESEX_FAILURE,
+			"nothing is recorded: %.200s ended before (%s): begin another with "
+			"resex trace-start FILE",
+			v->path, v->why);
+	if (!v->whole)
 		return call_fail(
 			c, RESEX_FAILURE,
 			"%.200s was not written to its end: %s: what it has can be replayed",
-			guests_trace(c->guests)->path, guests_trace(c->guests)->why);
+			v->path, v->why);
 	return reply_of(c, result);
 }

@@ -167,7 +167,8 @@ int lab_figure_end(FILE *file, const char *name, int rc)
 
 	if (!fclose(file) && !bad)
 		return rc;
-	fprintf(stderr, "resex-lab: %s is not whole: %s\n", name, strerror(errno));
+	fprintf(stderr, "resex-lab: %s is not whole: %s: free some space, or give another folder\n",
+		name, strerror(errno));
 	return RESEX_FAILURE;
 }
 

@@ -64,6 +64,7 @@ good 'and back' . resex policy-set freemarket low=20%
 good 'a guest is left alone' . resex cap-release bulk
 sleep 2
 good 'a recording ends' "^$dir/free: [0-9]+ ticks, [0-9]+ bytes\$" resex trace-stop
+fails 1 resex "nothing is recorded: $dir/free ended before \\(trace-stop\\): begin another with " resex trace-stop
 good 'info says that, too' "^recording +$dir/free: [0-9]+ ticks, ended: trace-stop\$" resex info
 good 'and events do' 'recording ended \(trace-stop\)' resex events
 fails 1 resex "$dir/free exists: give the name of a new file\$" resex trace-start "$dir/free"
