@@ -247,6 +247,7 @@ static void fill(struct ibmon_counts *c, const struct sample *s)
 
 int ibmon_ring_sample(struct ibmon_ring *r, int64_t elapsed_ns, struct ibmon_counts *out)
 {
+	struct ring_totals t;
 	struct sample s;
 	int rc = ring_sample_among(r->ring, r->m->peers, elapsed_ns, &s);
 
@@ -255,7 +256,8 @@ int ibmon_ring_sample(struct ibmon_ring *r, int64_t elapsed_ns, struct ibmon_cou
 	if (rc)
 		return rc;
 	fill(out, &s);
-	out->qpn = r->ring->totals.qpn;
+	ring_totals(r->ring, &t);
+	out->qpn = t.qpn;
 	return 0;
 }
 
