@@ -15,6 +15,7 @@
  * entry that was counted is in the new frames, too, and no sample of the old ones was taken in
  * part. If not, it cannot be said how much of what is visible was counted: nothing of it is, and
  * the ring is marked (SAMPLE_UNCHARGED). If nothing was counted on it before, it is a new ring.
+ * So it is with a ring that was kept no longer: its pages were absent for 10 s, for example.
  */
 #include <string.h>
 
@@ -102,7 +103,22 @@ static void forget(struct guest_mon *g, struct ring_slot *s)
 
 	ring_totals(s->ring, &t);
 	ring_totals_add(&g->gone, &t);
+	if (!ring_is_blank(s->ring))
+		g->forgotten[g->forgotten_next++ % GUEST_RINGS_MAX] =
+			(struct forgotten){ s->desc.created, s->desc.number, s->desc.pid };
 	ring_slot_free(g, s);
+}
+
+/* Was it counted, and is it not known any more how far? */
+static bool was_forgotten(const struct guest_mon *g, const struct ring_desc *d)
+{
+	for (uint32_t i = 0; d->created && d->number && i < GUEST_RINGS_MAX; i++) {
+		const struct forgotten *f = &g->forgotten[i];
+
+		if (f->created == d->created && f->number == d->number && f->pid == d->pid)
+			return true;
+	}
+	return false;
 }
 
 static void forget_old(struct guest_mon *g)
@@ -211,8 +227,11 @@ void kept_resume(struct guest_mon *g, struct ring_slot *s, struct mono now)
 		return;
 	while (i > 0 && !may_be(g, g->kept[i - 1], &s->desc))
 		i--;
-	if (!i)
+	if (!i) {
+		if (was_forgotten(g, &s->desc))
+			ring_skip_history(s->ring);
 		return;
+	}
 	was = g->kept[i - 1];
 	same = s->desc.number && s->desc.number == was->desc.number;
 	if (same && ring_fault(was->ring)) { /* it stays: its pages may have moved */

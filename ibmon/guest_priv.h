@@ -51,6 +51,12 @@ struct ring_slot {
 	uint64_t frame[];
 };
 
+/* A send queue that was counted and is kept no longer. created 0: none. */
+struct forgotten {
+	uint64_t created;
+	uint32_t number, pid;
+};
+
 /* A mapped latency page; its state outlives the sets that contain it. */
 struct latency_slot {
 	struct guest_ref ref;
@@ -92,6 +98,8 @@ struct guest_mon {
 	struct leaving_page *leaving_pages;
 	struct ring_slot *kept[GUEST_RINGS_MAX]; /* send queues that left, the oldest first */
 	uint32_t kepts, kept_frames;
+	struct forgotten forgotten[GUEST_RINGS_MAX]; /* the newest */
+	uint32_t forgotten_next;
 	struct ring_totals gone;
 	struct latency_slot *latency[GUEST_LATENCIES_MAX];
 	uint32_t latencies;

@@ -85,7 +85,8 @@ struct agent {
 	uint32_t track_unpublished; /* of track */
 	struct mono listed;	    /* the last time that queue pairs were listed to find gaps */
 	uint64_t beats;
-	int status; /* exit status */
+	bool compared; /* frames of queues, since the last heartbeat */
+	int status;    /* exit status */
 };
 
 static struct mono now(struct agent *a)
@@ -229,6 +230,7 @@ static void tables_now(struct agent *a, bool full)
 
 	if (queue_tables_look(a->tables, t, full))
 		put_unpublished(a);
+	a->compared |= full;
 	took = mono_sub(now(a), t);
 	a->tables_at = mono_add(
 		now(a), took > TABLES_SOON_MS * NS_PER_MS ? took : TABLES_SOON_MS * NS_PER_MS);
@@ -528,16 +530,21 @@ static void on_frames(evutil_socket_t fd, short what, void *arg)
 }
 
 /*
- * Every BEAT_MS the heartbeat. What takes longer is left to on_second() and on_frames(). Frames are
- * compared after each: between two heartbeats the agent has looked (ibmon/guest_back.c).
+ * Every BEAT_MS the heartbeat. What takes longer is left to on_second() and on_frames(), which
+ * compare frames. An agent that gets little CPU may not come to them: it compares before the next
+ * heartbeat then. So between two heartbeats it has looked, as ibmon/guest_back.c relies on.
  */
 static void on_beat(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *a = (struct agent *)arg;
-	int rc = book_beat(a->book);
+	int rc;
 
 	(void)fd;
 	(void)what;
+	if (!a->compared)
+		tables_now(a, true);
+	a->compared = false;
+	rc = book_beat(a->book);
 	if (rc == 1) {
 		log_msg(a->log, LOG_LVL_DEBUG, "the registry page has moved");
 		publish_node(a);

@@ -32,6 +32,7 @@ EXTRA_DIST += \
 	tests/system/sc_count.py \
 	tests/system/sc_errors.py \
 	tests/system/sc_forged.py \
+	tests/system/sc_frames.py \
 	tests/system/sc_golden.py \
 	tests/system/sc_hello.py \
 	tests/system/sc_hook.py \
@@ -120,6 +121,16 @@ endif
 # agentbeat: many processes, and how late an agent's heartbeats are (sc_agent.py).
 noinst_PROGRAMS += agentbeat
 agentbeat_SOURCES = include/resex/guest_abi.h tests/system/src/agentbeat.c
+
+# frames: a queue of mlx5 in memory that nothing pins (sc_frames.py).
+noinst_PROGRAMS += frames
+frames_SOURCES = \
+	ibmon/rings/notify.c \
+	ibmon/rings/notify.h \
+	ibmon/rings/queue_list.c \
+	ibmon/rings/queue_list.h \
+	tests/system/src/frames.c
+frames_LDADD = -lpthread
 
 # rdmashapes: queues of random shapes; what resex-agent says of them against the truth.
 if VERBS

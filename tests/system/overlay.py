@@ -24,7 +24,7 @@ PROGRAMS = {
     "bxliar": "/t/", "liar_verbs": "/t/", "two_hosts": "/t/", "lock_hosts": "/t/", "move_hosts": "/t/",
     "tests/transport/contract": "/t/",
     "resex-bench-transport": "/t/", "loadage": "/t/", "loadtruth": "/t/", "loadcost": "/t/",
-    "loadliar": "/t/", "guesthook": "/t/",
+    "loadliar": "/t/", "guesthook": "/t/", "frames": "/t/",
 }
 
 

@@ -14,6 +14,7 @@ import sc_controls
 import sc_count
 import sc_errors
 import sc_forged
+import sc_frames
 import sc_golden
 import sc_hello
 import sc_hook
@@ -122,6 +123,8 @@ ALL = [
              "a guest that lies harms neither its neighbour nor the daemon", beside=True),
     Scenario("forged", "pair", sc_forged.forged,
              "a queue pair that forges its ring is counted again, and told when it goes on", "deep", True),
+    Scenario("frames", "pair", sc_frames.frames,
+             "queues whose pages move, are shared or freed while they are read are counted, or marked", "deep", True),
     Scenario("liar", "linked", sc_liar.liar,
              "a guest that hides a queue pair from its agent is told to diverge, no other is", "deep", True),
     # Not where instructions are counted: perftest once told 5 % more than the link carries there.

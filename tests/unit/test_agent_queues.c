@@ -641,8 +641,8 @@ RIG_TEST(frames_changed__published_anew_by_a_full_look)
 }
 
 /*
- * A child has no table: the queue is the parent's, wherever its pages are. Those to which the parent
- * has written, of several, are others.
+ * A child has no table: the queue is the parent's, wherever its pages are. Those to which the
+ * parent has written, of several, are others.
  */
 RIG_TEST(page_shared_after_fork__the_queue_stays_the_parents)
 {

@@ -149,6 +149,7 @@ static const struct moved_row {
 	{ "moved__at_fault_for_10_s__is_marked", "AwtSwt:t.tAtwt!", 6 },
 	{ "absent__page_is_there_again__is_counted_once", "Awt-twAtwt", 9 },
 	{ "absent__page_is_there_again_elsewhere__is_counted_once", "Awt-tMzwAtwt", 9 },
+	{ "absent__for_20_s__is_marked", "Awt-t..twAtwt!", 6 },
 	{ "another__of_its_number_elsewhere__is_counted_whole", "Awt-tnwAtwt", 9 },
 };
 
