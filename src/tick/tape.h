@@ -7,9 +7,10 @@
  *	sampler --a tick's records, at its end--> src/trace/ring.h --> the writer's thread, which
  *		encodes them (tape_encode) and writes the file (src/trace/file.h)
  *
- * In a tick the sampler only copies: nothing is compared with the former tick, and no number is
- * made shorter, but for plans, of which only new ones are recorded. Records that are made once, or
- * when a set is taken, are encoded by the sampler.
+ * In a tick the sampler only copies. Nothing is compared with the former tick, and no number is
+ * made shorter, with two exceptions: only new plans are recorded, and of CPU times only the low half
+ * while that says it all. Records that are made once, or when a set is taken, are encoded by the
+ * sampler.
  *
  * The sampler neither allocates nor waits. Where the ring has no room, the recording ends with a
  * reason, and ticks go on. A tape may be freed once a tick ended that began after handover.tape was
@@ -123,7 +124,7 @@ struct tape {
 	/* The sampler's. Records of the tick under way: at grows from room. */
 	uint8_t *room, *at;
 	struct tape_tick *tick;
-	uint64_t odd_before; /* not 0: after this tick the low halves say nothing */
+	uint64_t odd_before; /* not 0: the next low halves do not continue the former words */
 	const struct policy_inst *policy;
 	/* enum trace_end, by the sampler; 0: it records, or has not begun to. */
 	_Atomic uint32_t end;
@@ -152,7 +153,7 @@ struct tape_words {
 	uint64_t odd;  /* not 0: the low halves do not say it all */
 };
 struct tape_words tape_listed(struct sampler *s);
-/* odd: not 0 when this guest's low half says not all. */
+/* odd: not 0 when the low half does not say all of this guest. */
 static inline void tape_domain(struct tape_words *w, uint64_t cpu_ns, uint64_t odd)
 {
 	*w->low++ = (uint32_t)cpu_ns;

@@ -186,7 +186,9 @@ static void work(struct prop *p, struct sampler_rig *g)
 		sc->report = (struct report){ 0 };
 		if (d && !prop_one_in(p, 3))
 			d->dom.cpu_ns += prop_range(p, 0, MS);
-		if (d && prop_one_in(p, 300)) /* many seconds more, or less */
+		if (d && prop_one_in(p, 60)) /* another domain has its id, for a while */
+			d->dom.uuid[15] ^= 1;
+		if (d && prop_one_in(p, 60)) /* many seconds more, or less */
 			d->dom.cpu_ns ^= 1ull << prop_range(p, 20, 40);
 		if (d && prop_one_in(p, 300))
 			d->dom.flags ^= prop_one_in(p, 2) ? HV_DOM_DYING : HV_DOM_PAUSED;
@@ -664,7 +666,7 @@ TEST(ring__records_of_any_length__come_out_whole_and_in_order)
 			trace_ring_put(r, trace_ring_size(n));
 			prop_assert(&p, put, r->head - r->tail <= TRACE_RING_BYTES);
 		}
-		if (!prop_one_in(&p, 30))
+		if (!prop_one_in(&p, 80))
 			continue;
 		while ((from = trace_ring_oldest(r, &h))) {
 			prop_assert(&p, got, h.kind == TRACE_TICK && trace_load32(from) == got++);

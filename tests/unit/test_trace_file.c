@@ -36,16 +36,22 @@ static void encode(void *encoder, const struct trace_ring_head *h, const uint8_t
 		trace_put_byte(o, (uint8_t)h->kind);
 }
 
-static bool put(struct bed *b, enum trace_kind kind, uint32_t n)
+/* A record that takes so many bytes of the ring. */
+static bool put_of(struct bed *b, enum trace_kind kind, uint32_t n, uint32_t bytes)
 {
-	uint8_t *to = trace_ring_room(&b->ring, 16);
+	uint8_t *to = trace_ring_room(&b->ring, bytes);
 
 	if (!to)
 		return false;
-	trace_ring_head_fill(to, kind, 4);
+	trace_ring_head_fill(to, kind, bytes - TRACE_RING_HEAD);
 	trace_store32(to + TRACE_RING_HEAD, n);
-	trace_ring_put(&b->ring, 16);
+	trace_ring_put(&b->ring, bytes);
 	return true;
+}
+
+static bool put(struct bed *b, enum trace_kind kind, uint32_t n)
+{
+	return put_of(b, kind, n, 16);
 }
 
 static const uint8_t first[] = { TRACE_CONF, 1, 0, 0, 0, 77 };
@@ -173,6 +179,32 @@ WITH_FILE(file__told_to_finish__has_all_that_was_put)
 	assert_int_equal(f.last, TRACE_END);
 	assert_int_equal(f.end, TRACE_CLOSED);
 	assert_int_equal(f.ticks, 500);
+}
+
+/* The thread looks at the ring all the while. */
+WITH_FILE(file__ring_begins_at_its_front_again__has_all_that_was_put)
+{
+	enum { TURNS = 5, RECORDS = TRACE_RING_FRONT / 1024 };
+	struct bed *b = *state;
+	uint32_t bytes = 0, n = 0;
+	uint64_t base = 0;
+	struct found f;
+
+	for (int turn = 0; turn < TURNS; turn++) {
+		for (int i = 0; i < RECORDS; i++, bytes += n++)
+			assert_true(put_of(b, TRACE_TICK, n, 1024));
+		for (int i = 0; i < WAIT_MS && trace_file_view(b->file).ticks != n; i++)
+			usleep(1000);
+		assert_int_equal(trace_file_view(b->file).ticks, n);
+		assert_true(turn == 0 || atomic_load(&b->ring.base) > base);
+		base = atomic_load(&b->ring.base);
+	}
+	trace_file_finish(b->file, TRACE_CLOSED);
+	assert_int_equal(wait_done(b).ticks, n);
+	read_file(b);
+	f = find_all(b);
+	assert_int_equal(f.of[TRACE_TICK], n);
+	assert_int_equal(f.tick_bytes, bytes);
 }
 
 WITH_FILE(file__sampler_says_that_it_is_behind__ends_so)
