@@ -169,8 +169,8 @@ src/lab/load_log*      src/lab/load_log.h src/sim/web.h src/util/file.h @libc
 src/lab/load*          src/lab/load.h src/lab/load_cmd.h src/lab/lab_cmd.h src/lab/load_read.h src/lab/load_log.h src/core/ src/load/index.h src/reconf/balance.h src/sim/web.h src/cli/table.h resex/exit.h @libc jansson.h
 src/lab/reconf_balancer* src/lab/reconf_balancer.h src/load/index.h src/reconf/decide.h src/reconf/move.h resex/load_abi.h @pure
 src/lab/reconf*        src/lab/reconf.h src/lab/reconf_balancer.h src/lab/reconf_cmd.h src/lab/reconf_scene.h src/lab/reconf_forecast.h src/lab/lab_cmd.h src/core/ src/shared/region.h src/sim/web.h src/sim/words.h src/cli/table.h resex/exit.h @libc jansson.h
-src/lab/lab_cmd*       src/lab/lab_cmd.h src/util/cmdline.h resex/exit.h config.h @libc jansson.h
-src/lab/replay_cmd*    src/lab/replay_cmd.h src/lab/replay_show.h src/lab/lab_cmd.h resex/exit.h config.h @libc
+src/lab/lab_cmd*       src/lab/lab_cmd.h src/util/cmdline.h src/util/utf8.h resex/exit.h config.h @libc jansson.h
+src/lab/replay_cmd*    src/lab/replay_cmd.h src/lab/replay_show.h src/lab/lab_cmd.h src/util/utf8.h resex/exit.h config.h @libc
 src/lab/replay_show*   src/lab/replay_show.h src/lab/replay.h @libc jansson.h
 src/lab/replay*        src/lab/replay.h policies/state.h src/conf/policy.h src/tick/sampler.h src/hv/hv.h @libc
 src/lab/pool*          src/lab/pool.h src/lab/run.h resex/exit.h @libc jansson.h

@@ -17,18 +17,21 @@
 #include <unistd.h>
 
 #include "resex/exit.h"
+#include "src/util/utf8.h"
 
 /* --- options ---------------------------------------------------------------------- */
 
 int lab_refuse(const char *fmt, ...)
 {
+	char text[8192];
 	va_list ap;
 
-	fputs("resex-lab: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	utf8_mend(text);
+	utf8_tame(text);
+	fprintf(stderr, "resex-lab: %s\n", text);
 	return RESEX_USAGE;
 }
 

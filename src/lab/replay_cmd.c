@@ -16,6 +16,7 @@
 #include "resex/exit.h"
 #include "src/lab/lab_cmd.h"
 #include "src/lab/replay_show.h"
+#include "src/util/utf8.h"
 
 enum {
 	SETS_MAX = 64,
@@ -25,6 +26,7 @@ enum {
 
 struct replay_options {
 	const char *file, *policy;
+	char shown[4096]; /* file, as a terminal may have it */
 	bool json;
 	uint32_t sets;
 	char *set[SETS_MAX]; /* NAME=VALUE */
@@ -95,6 +97,7 @@ static int read_options(struct replay_options *o, int argc, char **argv)
 	if (argc - optind != 1)
 		return lab_refuse("give one trace: see resex-lab replay --help");
 	o->file = argv[optind];
+	utf8_escape(o->file, o->shown, sizeof(o->shown));
 	return -1;
 }
 
@@ -118,7 +121,9 @@ static int set_param(struct policy_inst *pi, char *word)
 		return lab_refuse("--set %s: give NAME=VALUE, such as step=10ms", word);
 	*eq = 0;
 	v = value_of(eq + 1);
-	rc = v ? policy_param_set(pi, word, v, want, sizeof(want)) : -EINVAL;
+	if (!v)
+		return lab_refuse("--set %s: its value must be in UTF-8", word);
+	rc = policy_param_set(pi, word, v, want, sizeof(want));
 	json_decref(v);
 	if (rc == -ENOENT)
 		return lab_refuse(
@@ -168,7 +173,7 @@ static int make_other(const struct replay_options *o, const struct policy_inst *
 
 static int refused(const struct replay_options *o, const char *why)
 {
-	lab_refuse("%s: %s", o->file, why);
+	lab_refuse("%s: %s", o->shown, why);
 	return RESEX_FAILURE;
 }
 
@@ -178,7 +183,7 @@ static void say_whole(const struct replay_options *o, const struct replay *r)
 		fprintf(stderr,
 			"resex-lab: %s: the trace is not whole, since its recording did not end: "
 			"what it has was replayed\n",
-			o->file);
+			o->shown);
 }
 
 static int show(const struct replay_options *o, const struct replay_result *res)
@@ -211,7 +216,7 @@ static int next_tick(struct replay *r, char why[REPLAY_TEXT])
 static int finish(const struct replay_options *o, const struct replay *was, const struct replay *is,
 		  const struct replay_apart *apart, int rc, const char *why)
 {
-	const struct replay_result res = { o->file, was, is, apart, rc ? why : NULL };
+	const struct replay_result res = { o->shown, was, is, apart, rc ? why : NULL };
 	int shown;
 
 	if (rc && rc != -ECANCELED)
@@ -267,12 +272,17 @@ static int run_both(const struct replay_options *o, struct replay *was, struct r
 /* The policy that the recording began with says which parameters are not given. */
 static int compare_both(const struct replay_options *o, FILE *f)
 {
-	FILE *again = fopen(o->file, "re");
+	const bool seeks = !fseek(f, 0, SEEK_SET);
+	FILE *again = seeks ? fopen(o->file, "re") : NULL;
 	struct replay *was = NULL, *is = NULL;
 	struct policy_inst *other = NULL;
-	char why[REPLAY_TEXT] = "it was moved away: give its new path";
+	char why[REPLAY_TEXT];
 	int rc = again ? replay_open(&was, f, NULL, why) : -ENOENT;
 
+	if (!again)
+		snprintf(why, sizeof(why), "%s",
+			 seeks ? "it was moved away: give its new path"
+			       : "two replays beside each other need a file: give one, not a pipe");
 	if (!rc)
 		rc = next_tick(was, why);
 	if (!rc) {
@@ -314,7 +324,7 @@ static int replay(const struct replay_options *o)
 	int rc;
 
 	if (!f) {
-		lab_refuse("%s: %s: give a file of resex trace-start", o->file, strerror(errno));
+		lab_refuse("%s: %s: give a file of resex trace-start", o->shown, strerror(errno));
 		return known ? RESEX_FAILURE : RESEX_NO_POLICY;
 	}
 	if (!known)

@@ -26,7 +26,7 @@ static void print_guest(const struct replay_guest *g, const char *policy)
 
 	if (g->lowest)
 		snprintf(lowest, sizeof(lowest), "%u", g->lowest);
-	printf("%6u  %-12s %10.3f %10.3f %6s %6s %8llu %14lld %14lld\n", g->domid, policy,
+	printf("%5u %-11s %9.3f %9.3f %4s %6s %6llu %11lld %11lld\n", g->domid, policy,
 	       (double)g->ns / 1e9, (double)g->capped_ns / 1e9, cap_text(g->cap, cap), lowest,
 	       (unsigned long long)g->caps, (long long)(g->spent.spent.m / RESO_MILLI),
 	       (long long)(g->spent.overdraft.m / RESO_MILLI));
@@ -58,13 +58,13 @@ static void print_apart(const struct replay *was, const struct replay_apart *apa
 {
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
 		if (apart->of[i].ns)
-			printf("domain %u may have behaved otherwise from %.3f s on: its cap was "
-			       "another one for %.3f s.\n",
+			printf("domain %u may have behaved otherwise from %.3f s on:\n"
+			       "its cap was another one for %.3f s.\n",
 			       was->guest[i].domid, since(was, apart->of[i].first),
 			       (double)apart->of[i].ns / 1e9);
 	if (apart->some)
 		printf("A trace does not say what guests do under other caps: the figures go by "
-		       "what they did under\nthe recorded ones. So they are certain up to %.3f s "
+		       "what\nthey did under the recorded ones. So they are certain up to %.3f s "
 		       "alone.\n",
 		       since(was, apart->first));
 	else
@@ -73,7 +73,7 @@ static void print_apart(const struct replay *was, const struct replay_apart *apa
 
 static void print_both(const struct replay_result *res)
 {
-	printf("%6s  %-12s %10s %10s %6s %6s %8s %14s %14s\n", "DOMAIN", "POLICY", "SECONDS",
+	printf("%5s %-11s %9s %9s %4s %6s %6s %11s %11s\n", "DOMID", "POLICY", "SECONDS",
 	       "CAPPED-S", "CAP", "LOWEST", "CAPS", "SPENT", "OVERDRAFT");
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
 		if (!res->was->guest[i].created)

@@ -26,7 +26,7 @@ void replay_note_apart(const struct replay *was, const struct replay *is, int64_
 		       struct replay_apart *apart);
 
 struct replay_result {
-	const char *file;
+	const char *file;		  /* as a terminal may have it */
 	const struct replay *was;	  /* under the recorded policy */
 	const struct replay *is;	  /* under another one; NULL: there is none */
 	const struct replay_apart *apart; /* with is */

@@ -24,6 +24,8 @@ trap cleanup EXIT
 
 resex() { "$build/resex" -s "$dir/sock" "$@"; }
 lab() { "$build/resex-lab" "$@"; }
+# shellcheck disable=SC2317 # fails() calls it
+piped() { cat "$1" | lab replay -p ratio /dev/stdin; }
 
 # start POLICY: the daemon, until both guests are charged.
 start() {
@@ -77,6 +79,8 @@ stop
 good 'each decision is the same' "^$dir/free: as recorded: [0-9]+ ticks, .* each balance is the same\$" lab replay "$dir/free"
 good 'also when resexd was stopped' "^$dir/io: as recorded: " lab replay "$dir/io"
 good 'another policy' '^domain 2 may have behaved otherwise from ' lab replay -p ratio "$dir/io"
+grep -v "^$dir" "$dir/out" >"$dir/table"
+that 'no line is longer than 80 columns' not grep -E '.{81}' "$dir/table"
 good 'the same policy, its defaults' ': policy ioshares as recorded, beside policy ioshares$' lab replay -s window=50ms "$dir/io"
 fails 1 resex-lab "/no: No such file or directory: give a file of resex trace-start\$" lab replay /no
 fails 2 resex-lab 'give one trace: see resex-lab replay --help$' lab replay
@@ -92,6 +96,11 @@ fails 5 resex-lab '--policy nul: there is no such policy: see resex policy-list$
 fails 2 resex-lab '--set lo=1: policy freemarket has no such parameter: see ' lab replay -s lo=1 "$dir/free"
 fails 2 resex-lab '--set low=2000%: ' lab replay -s low=2000% "$dir/free"
 fails 2 resex-lab '--set low: give NAME=VALUE, such as step=10ms$' lab replay -s low "$dir/free"
+fails 2 resex-lab '--set low: its value must be in UTF-8$' lab replay -s low=$'\xff' "$dir/free"
+fails 1 resex-lab '/dev/stdin: two replays beside each other need a file: give one, not a pipe$' piped "$dir/free"
+cp "$dir/free" "$dir/"$'\e[31m'
+good 'no name speaks to the terminal' '/\\x1b\[31m: as recorded: ' lab replay "$dir/"$'\e[31m'
+fails 2 resex-lab '--set \?: give NAME=VALUE' lab replay -s $'\e' "$dir/free"
 
 # What is not as it was written.
 python3 - "$dir" <<'END'
@@ -131,6 +140,7 @@ block[end - at - 3] ^= 1
 block[8:12] = crc32c(bytes(block[:8]) + bytes(block[12:])).to_bytes(4, "little")
 write("other", data[:at] + bytes(block) + data[at + 12 + n:])
 write("empty", b"")
+write("begun", data[:100])
 END
 lab replay "$dir/short" 2>"$dir/said" >"$dir/found"
 that 'a part of a trace is replayed as far as it goes' grep -q '/short: as recorded: ' "$dir/found"
@@ -139,6 +149,8 @@ fails 1 resex-lab "/flipped: its block [0-9]+ was changed: get the file again\$"
 fails 1 resex-lab '/version: it is a trace of version 7, and this resex-lab reads version 1: ' lab replay "$dir/version"
 fails 1 resex-lab '/text: it is no trace: give a file of resex trace-start$' lab replay "$dir/text"
 fails 1 resex-lab '/empty: it is no trace: give a file of resex trace-start$' lab replay "$dir/empty"
+fails 1 resex-lab '/begun: it has no tick: record for longer$' lab replay "$dir/begun"
+fails 1 resex-lab '/begun: it has no tick: record for longer$' lab replay -p ratio "$dir/begun"
 lab replay "$dir/other" >"$dir/found"
 that 'another account is told with its place' grep -Eq "/other: not as recorded: tick [0-9]+, [0-9.]+ s after the first: another account, of domain 2, stands: the trace has [0-9]+, the replay [0-9]+\$" "$dir/found"
 lab replay -j "$dir/other" >"$dir/json"

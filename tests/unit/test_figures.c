@@ -226,7 +226,7 @@ static struct figures_runs *made_up(void)
 	struct figures_runs *r = calloc(1, sizeof(*r));
 
 	each_cell(DURATION_MS, add, r);
-	r->result = calloc(r->n, sizeof(*r->result));
+	r->result = calloc(r->n ? r->n : 1, sizeof(*r->result));
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct figures_cell *c = &r->cell[i];
 		struct figures_result *to = &r->result[i];
