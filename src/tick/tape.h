@@ -8,9 +8,9 @@
  *		encodes them (tape_encode) and writes the file (src/trace/file.h)
  *
  * In a tick the sampler only copies. Nothing is compared with the former tick, and no number is
- * made shorter, with two exceptions: only new plans are recorded, and of CPU times only the low half
- * while that says it all. Records that are made once, or when a set is taken, are encoded by the
- * sampler.
+ * made shorter, with two exceptions: only new plans are recorded, and of CPU times only the low
+ * half while that says it all. Records that are made once, or when a set is taken, are encoded by
+ * the sampler.
  *
  * The sampler neither allocates nor waits. Where the ring has no room, the recording ends with a
  * reason, and ticks go on. A tape may be freed once a tick ended that began after handover.tape was
