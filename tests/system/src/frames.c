@@ -64,7 +64,7 @@ struct frames {
 	int huge;	/* the frames of the queue are one after another */
 };
 
-static void fail(const char *what)
+static _Noreturn void fail(const char *what)
 {
 	fprintf(stderr, "frames: %s: %s\n", what, strerror(errno));
 	exit(1);
