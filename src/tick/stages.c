@@ -172,9 +172,15 @@ static inline uint64_t odd_bits(const struct hv_dom *d, uint64_t cpu_prev)
 	return (d->cpu_ns - cpu_prev) >> 32 | (d->flags & (HV_DOM_DYING | HV_DOM_PAUSED));
 }
 
+/* None, when they could not be listed. */
+static struct doms all_doms(const struct sampler *s)
+{
+	return (struct doms){ s->dom, s->dom + (s->doms > 0 ? s->doms : 0) };
+}
+
 static void tape_domains(struct sampler *s, const struct tape_words *words)
 {
-	struct doms doms = { s->dom, s->dom + s->doms };
+	struct doms doms = all_doms(s);
 
 	if (!words->low || !tape_is_wide(s->tape, words))
 		return;
@@ -221,7 +227,7 @@ void sampler_observe(struct sampler *s, struct mono now, const struct period_tic
 	sampler_list_domains(s);
 	if (s->tape)
 		words = tape_listed(s);
-	doms = (struct doms){ s->dom, s->dom + (s->doms > 0 ? s->doms : 0) };
+	doms = all_doms(s);
 	for (uint32_t i = 0; i < s->guests; i++)
 		observe_one(s, s->turn[i], now, t->elapsed_ns, &doms, &words, all);
 	if (s->tape) {
