@@ -12,7 +12,7 @@ export LC_ALL=C.UTF-8 # columns are characters
 
 # What man(1) shows on a terminal of 80 columns, without bold. groff's warnings are on standard error.
 by_groff() { groff -ww -mandoc -t -Kutf8 -Tutf8 -rLL=${COLUMNS_MAX}n -rLT=${COLUMNS_MAX}n -P-cbou "$1"; }
-by_mandoc() { mandoc -Tutf8 -Owidth=$COLUMNS_MAX "$1" | col -bx; }
+by_mandoc() { mandoc -Tutf8 -Owidth=$COLUMNS_MAX "$1" | sed 's/.\x08//g'; } # bold is written twice, at one place
 
 too_wide() { # PAGE RENDERER
 	sed -nE "s#^(.{$((COLUMNS_MAX + 1)),})\$#$1: with $2 a line has more than $COLUMNS_MAX columns: \1#p"
