@@ -33,10 +33,14 @@ static char *next_word(char **at, bool *quoted)
 	char *word = *at + strspn(*at, " \n");
 
 	*quoted = *word == '"';
-	word += *quoted;
-	*at = word + strcspn(word, *quoted ? "\"\n" : " \n");
-	if (!*quoted && *at == word)
-		return NULL;
+	if (*quoted) {
+		word++;
+		*at = word + strcspn(word, "\"\n");
+	} else {
+		*at = word + strcspn(word, " \n");
+		if (*at == word)
+			return NULL;
+	}
 	if (**at)
 		*(*at)++ = 0;
 	return word;

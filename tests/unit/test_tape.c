@@ -195,10 +195,10 @@ TEST(words__of_more_cpu_time_than_fits__are_refused)
 	}
 }
 
+static const struct trace_field simulated = TRACE_FIELD(tape_conf, simulated);
+
 TEST(field__bool_of_two__is_refused)
 {
-	static const struct trace_field simulated = TRACE_FIELD(tape_conf, simulated);
-
 	for (uint8_t v = 0; v < 3; v++) {
 		struct trace_in in = { &v, &v + 1, false };
 		struct tape_conf c;
