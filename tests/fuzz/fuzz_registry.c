@@ -57,7 +57,8 @@ static void check_ring(const struct registry *r, const struct ring_desc *d)
 {
 	FUZZ_REQUIRE(d->id > 0);
 	FUZZ_REQUIRE(d->kind == RING_SQ || d->kind == RING_CQ);
-	FUZZ_REQUIRE(power_of_two(d->elem_size) && d->elem_size >= 64 && d->elem_size <= 4096);
+	FUZZ_REQUIRE(power_of_two(d->elem_size) && d->elem_size >= GUEST_RING_ELEM_MIN &&
+		     d->elem_size <= 4096);
 	FUZZ_REQUIRE(power_of_two(d->entries) && d->entries >= 2 && d->entries <= 1u << 20);
 	FUZZ_REQUIRE(d->path_mtu == 0 || (d->path_mtu >= 256 && d->path_mtu <= 4096));
 	FUZZ_REQUIRE(d->offset < GUEST_PAGE);
@@ -130,7 +131,7 @@ static void read_as_latencies(struct guest *g, struct bytes *in)
 static void walk(struct bytes *in)
 {
 	struct registry *out = malloc(sizeof(*out)); /* of its own: writing on is seen */
-	struct registry_limits lim;
+	struct registry_limits lim = { .layouts = NULL };
 	struct guest g = { .got = 0 };
 	struct registry_qps qps;
 	int rc;
