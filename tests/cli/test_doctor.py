@@ -73,8 +73,9 @@ class Host:
         return self
 
     def run(self, command, guests):
-        self.daemon = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=open(self.dir + "/log", "ab"),
-                                       start_new_session=True)
+        # As in test_cluster.sh: SIGHUP reloads it, also when this test runs under nohup.
+        self.daemon = subprocess.Popen(["env", "--default-signal=HUP", *command], stdout=subprocess.DEVNULL,
+                                       stderr=open(self.dir + "/log", "ab"), start_new_session=True)
         until(lambda: self.daemon.poll() is not None or self.is_ready(guests), "resexd of %s is ready" % self.dir)
         if self.daemon.poll() is not None:
             raise SystemExit("resexd ended: " + open(self.dir + "/log").read())
