@@ -161,13 +161,11 @@ static json_t *difference_json(const struct replay_result *res)
 json_t *replay_show_json(const struct replay_result *res)
 {
 	const struct replay *was = res->was;
-	json_t *file = json_string(res->file);
-	/* A name that is not UTF-8 is no string of JSON. */
-	json_t *all = json_pack("{s:o,s:b,s:s,s:I,s:I,s:f,s:b,s:b,s:o}", "file",
-				file ? file : json_null(), "simulated", was->conf.simulated,
-				"policy", was->policy->ops->name, "ticks", (json_int_t)was->ticks,
-				"epochs", (json_int_t)was->epochs, "seconds", seconds(was), "whole",
-				was->file.whole, "equal", !res->why, "difference",
+	json_t *all = json_pack("{s:s,s:b,s:s,s:I,s:I,s:f,s:b,s:b,s:o}", "file", res->file,
+				"simulated", was->conf.simulated, "policy", was->policy->ops->name,
+				"ticks", (json_int_t)was->ticks, "epochs", (json_int_t)was->epochs,
+				"seconds", seconds(was), "whole", was->file.whole, "equal",
+				!res->why, "difference",
 				res->why ? difference_json(res) : json_null());
 
 	if (!all || !res->is || res->why)
