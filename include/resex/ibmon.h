@@ -156,7 +156,7 @@ void ibmon_close(struct ibmon *m);
  *	-ENOENT, ...	it cannot be opened
  *	-EACCES		another user than root and this process's may write it, or a folder above it
  *	-ELOOP, -EFBIG	it is a symbolic link; it is larger than 16 MiB
- *	-EINVAL		it is no plug-in of this IBMON_ABI, or does what a layout may not
+ *	-EINVAL		it is no plug-in of this IBMON_ABI, or it breaks a rule for layouts
  *	-EEXIST		its provider and kind have a layout already
  *	-ENOSPC		IBMON_LAYOUTS_MAX are loaded
  */

@@ -135,7 +135,7 @@ static int set_param(struct policy_inst *pi, char *word)
 	return RESEX_OK;
 }
 
-/* Told without the trace, so that it is told beside what is wrong with that. */
+/* Checked before the trace is read, so that both faults are reported. */
 static bool policy_is_known(const struct replay_options *o)
 {
 	if (!o->policy || policy_find(o->policy))

@@ -34,7 +34,7 @@ struct replay_result {
 };
 
 void replay_show_text(const struct replay_result *res);
-/* NULL: there is no memory for it. */
+/* Returns NULL when memory is short. */
 json_t *replay_show_json(const struct replay_result *res);
 
 #endif

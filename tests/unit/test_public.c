@@ -51,7 +51,7 @@ TEST(ibmon__completion_queue__names_the_queue_pair)
 	public_end(&x);
 }
 
-/* The queue of completions is told with the send queue gone, and with another in its place. */
+/* Completions arrive after the send queue was closed, and after another one replaced it. */
 TEST(ibmon__send_queue_closed__is_told_no_more)
 {
 	struct public_rig x;

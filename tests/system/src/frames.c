@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * frames: a process with a send queue in the layout of mlx5, in anonymous memory that nothing pins.
- * There is no adapter: only the memory is that of a queue pair. It lists the queue by the code of
- * libresex-rings.so, posts work requests, and does to its pages what a driver would not let it:
+ * No adapter reads the queue. The process lists it by the code of libresex-rings.so, posts work
+ * requests, and does to the pages what a driver would prevent:
  *
  *	frames MODE NUMBER COUNT
  *
