@@ -74,6 +74,19 @@ static inline uint32_t rings(struct fixture *x)
 	return guest_rings(x->mon, x->ring, GUEST_RINGS_MAX);
 }
 
+/* All that was counted: of the rings there are, and of those that left. */
+static inline struct ring_totals totals(struct fixture *x)
+{
+	struct ring_totals sum, t;
+
+	guest_gone(x->mon, &sum);
+	for (uint32_t i = rings(x); i-- > 0;) {
+		ring_totals(x->ring[i].ring, &t);
+		ring_totals_add(&sum, &t);
+	}
+	return sum;
+}
+
 static inline struct guest_state *look(struct fixture *x)
 {
 	guest_state(x->mon, x->now, &x->st);

@@ -96,18 +96,6 @@ static void turn(struct rig *r)
 	guest_reap(r->x->mon);
 }
 
-static struct ring_totals totals(struct rig *r)
-{
-	struct ring_totals sum, t;
-
-	guest_gone(r->x->mon, &sum);
-	for (uint32_t i = rings(r->x); i-- > 0;) {
-		ring_totals(r->x->ring[i].ring, &t);
-		ring_totals_add(&sum, &t);
-	}
-	return sum;
-}
-
 /*
  * One character a step:
  *
@@ -257,7 +245,7 @@ static void run_moved_row(void **state)
 	for (const char *c = row->steps; *c; c++)
 		step(&r, *c);
 	assert_int_equal(rings(r.x), 1);
-	t = totals(&r);
+	t = totals(r.x);
 	assert_int_equal(t.wrs, row->wrs);
 	assert_int_equal(!!(t.flags & SAMPLE_UNCHARGED), marked);
 	if (!strpbrk(row->steps, "cb"))
@@ -299,7 +287,7 @@ TEST(moved__while_another_waits_to_be_reaped__is_not_read_twice)
 		step(&r, 't');
 	assert_int_equal(rings(r.x), 1);
 	assert_int_equal(r.x->ring[0].id, 2);
-	t = totals(&r);
+	t = totals(r.x);
 	assert_int_equal(t.wrs, 3);
 	teardown(&fixture);
 }
@@ -322,6 +310,6 @@ TEST(moved__ring_of_the_first_walk_before_it_was_read__is_old)
 		step(&r, *c);
 	assert_int_equal(rings(r.x), 1);
 	assert_int_equal(r.x->ring[0].old, 1);
-	assert_int_equal(totals(&r).wrs, 3);
+	assert_int_equal(totals(r.x).wrs, 3);
 	teardown(&fixture);
 }
