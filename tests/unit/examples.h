@@ -4,6 +4,7 @@
 #define RESEX_TESTS_EXAMPLES_H
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tests/unit/prop.h"
 
@@ -21,6 +22,22 @@ static inline const char *example_path(const char *file, char *buf, size_t size)
 
 	snprintf(buf, size, "%s/%s", top ? top : ".", file);
 	return buf;
+}
+
+/* Build a plug-in as an author does, but without a warning: what is wrong is meant to be. */
+static inline void build_plugin(const char *to, const char *source, const char *flags)
+{
+	char path[256], include[256], top[256], command[1400];
+	const char *cc = getenv("CC");
+
+	snprintf(command, sizeof(command),
+		 "%s -std=gnu11 -w -O1 -I%s -I%s -shared -fPIC -fvisibility=hidden %s -o %s %s",
+		 cc && *cc ? cc : "cc", example_path("include", include, sizeof(include)),
+		 example_path("", top, sizeof(top)), flags, to,
+		 example_path(source, path, sizeof(path)));
+	if (system(command))
+		fail_msg("failed: %s", command);
+	assert_int_equal(chmod(to, 0644), 0);
 }
 
 /* Escapes of roff that stand in examples: "\e" is a backslash. */

@@ -41,20 +41,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* As an author does, but without a warning: what is wrong is meant to be. */
 static void build(struct fixture *f, const char *file, const char *source, const char *flags)
 {
-	char path[256], include[256], top[256], command[1400];
-	const char *cc = getenv("CC");
-
-	snprintf(command, sizeof(command),
-		 "%s -std=gnu11 -w -O1 -I%s -I%s -shared -fPIC -fvisibility=hidden %s -o %s %s",
-		 cc && *cc ? cc : "cc", example_path("include", include, sizeof(include)),
-		 example_path("", top, sizeof(top)), flags, tmp_at(&f->dir, file),
-		 example_path(source, path, sizeof(path)));
-	if (system(command))
-		fail_msg("failed: %s", command);
-	assert_int_equal(chmod(tmp_at(&f->dir, file), 0644), 0);
+	build_plugin(tmp_at(&f->dir, file), source, flags);
 }
 
 /* -errno, or 0; says must be in the reason. */
